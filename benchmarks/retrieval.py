@@ -105,7 +105,7 @@ class Plain:
         from sentence_transformers import SentenceTransformer
 
         from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model, quiet
-        from branchwise.corpora.openvino_encoder import exported
+        from branchwise.corpora.encoders import exported
 
         model = find_model(DEFAULT_ENCODER)
         folder = exported(model) if backend == "openvino" else model.folder

@@ -21,6 +21,24 @@ from branchwise.corpora.html import (
 MAX_DOCUMENT_BYTES = 16 * 2**20
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?\n)?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"""^title:[ \t]*(["']?)(.+?)\1[ \t]*$""", re.MULTILINE)
+OTHER, LINK, DENIED = "other", "link", "denied"
+READ_AS = {
+    suffix: kind
+    for kind, suffixes in {
+        "html": (".html", ".htm", ".xhtml"),
+        "markdown": (".md", ".markdown", ".mdown"),
+        "text": (".txt", ".text", ".rst", ".adoc"),
+    }.items()
+    for suffix in suffixes
+}
+Split = Callable[[str, Sequence[TextBlock]], Iterator[tuple[str, str]]]
+"""Of a document's title and blocks: title and text of each passage."""
+WAYS = ("words:N", "paragraphs", "headings", "whole")
+_MOST_WORDS = 100_000
+_LONGEST_WORD = 200
+# Chinese characters and Japanese kana: their texts have no spaces.
+_LETTERS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_WORD = re.compile(rf"[{_LETTERS}]|[^\s{_LETTERS}]{{1,{_LONGEST_WORD}}}")
 
 
 class FoundFile(NamedTuple):
@@ -29,9 +47,6 @@ class FoundFile(NamedTuple):
     path: Path
     kind: str
     problem: str = ""
-
-
-OTHER, LINK, DENIED = "other", "link", "denied"
 
 
 def walk(folder: Path) -> Iterator[FoundFile]:
@@ -96,15 +111,6 @@ def _read_markdown(data: bytes) -> SourceDocument:
     return SourceDocument(title or one_line(first), blocks)
 
 
-READ_AS = {
-    suffix: kind
-    for kind, suffixes in {
-        "html": (".html", ".htm", ".xhtml"),
-        "markdown": (".md", ".markdown", ".mdown"),
-        "text": (".txt", ".text", ".rst", ".adoc"),
-    }.items()
-    for suffix in suffixes
-}
 _READERS: dict[str, Callable[[bytes], SourceDocument]] = {
     "html": read_html,
     "markdown": _read_markdown,
@@ -112,19 +118,7 @@ _READERS: dict[str, Callable[[bytes], SourceDocument]] = {
 }
 
 
-Split = Callable[[str, Sequence[TextBlock]], Iterator[tuple[str, str]]]
-"""Of a document's title and blocks: title and text of each passage."""
-
-WAYS = ("words:N", "paragraphs", "headings", "whole")
-_MOST_WORDS = 100_000
-_LONGEST_WORD = 200
-# Chinese characters and Japanese kana: their texts have no spaces.
-_LETTERS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
-_WORD = re.compile(rf"[{_LETTERS}]|[^\s{_LETTERS}]{{1,{_LONGEST_WORD}}}")
-
-
 def parse_split(given: str) -> Split:
-    """The way that `--split` names."""
     name, colon, number = given.partition(":")
     if name == "words" and colon and number.isascii() and number.isdigit():
         if 1 <= (words := int(number[:9])) <= _MOST_WORDS:

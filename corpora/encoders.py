@@ -4,14 +4,26 @@ A query's vector must not depend on what it is encoded with. Measured: on openvi
 exactly the same number of tokens encoded together are bit-identical to each alone, while padding
 changes results by up to 6e-4; on torch even same-length batches differ. So on openvino texts are
 grouped by token count, and on torch queries go one at a time.
+
+Importing torch and sentence-transformers takes 4 s of a command's start, openvino and tokenizers
+.2 s, so an index's queries are encoded with these alone where the model is of the usual shape
+(transformer, pooling, normalisation). It is exported once into the user's cache folder; what the
+libraries would read from its settings (length limit, pooling, prefix) is in the index's manifest.
 """
 
 import contextlib
+import importlib.util
+import os
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
+import orjson
+
+from branchwise.base.atomic import new_folder
 from branchwise.base.errors import InputError
 from branchwise.base.process import Progress, silent
 from branchwise.corpora.encoder_models import (
@@ -22,32 +34,131 @@ from branchwise.corpora.encoder_models import (
     quiet,
 )
 from branchwise.corpora.manifest import Backend, EncoderIdentity
-from branchwise.corpora.openvino_encoder import (
-    PRECISION_HINTS,
-    OpenVinoQueries,
-    exported,
-    has_openvino,
-    is_usual,
-    refuse_telemetry,
-    same_length,
-)
 
 if TYPE_CHECKING:
     import numpy as np
     from sentence_transformers import SentenceTransformer
 
+_PACKAGES = ("openvino", "optimum-intel", "transformers", "sentence-transformers")
+PRECISION_HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+_USUAL = {"Transformer", "Pooling", "Normalize"}
+LARGEST_GROUP = 64
 # Texts at a time; on a GPU fewer where its memory does not suffice.
 _BATCHES = {"cpu": (32,), "cuda": (256, 64, 16)}
 
 
-class QueryEncoder(Protocol):
-    """What searching needs of an encoder."""
+def has_openvino() -> bool:
+    try:
+        return all(importlib.util.find_spec(name) for name in ("openvino", "optimum.intel"))
+    except ModuleNotFoundError:
+        return False
 
-    identity: EncoderIdentity
+
+def refuse_telemetry() -> None:
+    """Keep openvino and nncf from reporting each conversion to a web analytics service. They do so
+    unasked where the package `openvino_telemetry` can be imported, and have no setting against it;
+    where it cannot, they go without. Call before either is imported."""
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+
+
+def exported(model: EncoderModel) -> Path:
+    """Folder of the exported model, made now where it is not in the cache. The cache is
+    `$XDG_CACHE_HOME/branchwise/encoders`, readable by its owner only."""
+    refuse_telemetry()
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = Path(base) / "branchwise" / "encoders"
+    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if hasattr(os, "getuid") and cache.stat().st_uid != os.getuid():
+        what = "the cache folder belongs to another user"
+        remedy = "set XDG_CACHE_HOME to a folder of your own"
+        raise InputError(what, where=str(cache), remedy=remedy)
+    # What an export depends on: the model's files and the versions that converted them.
+    key = [model.digest[:32]]
+    for package in _PACKAGES:
+        try:
+            key.append(version(package))
+        except PackageNotFoundError:
+            key.append("none")
+    folder = cache / "-".join(key)
+    if (folder / "openvino" / "openvino_model.xml").is_file():
+        return folder
+    with quiet(), new_folder(folder) as partial:
+        from sentence_transformers import SentenceTransformer
+
+        encoder = SentenceTransformer(
+            str(model.folder),
+            backend="openvino",
+            device="cpu",
+            model_kwargs={"export": True},
+            local_files_only=True,
+        )
+        encoder.save_pretrained(str(partial), create_model_card=False)
+    return folder
+
+
+class OpenVinoQueries:
+    """Queries to unit vectors, each the same in any batch. Thread-safe: one call at a time."""
+
+    def __init__(self, folder: Path, identity: EncoderIdentity) -> None:
+        import openvino
+        from tokenizers import Tokenizer  # type: ignore[import-untyped]
+
+        self.identity = identity
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(identity.max_tokens)
+        self._tokenizer.no_padding()
+        settings = {
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": PRECISION_HINTS[identity.precision],
+        }
+        file = folder / "openvino" / "openvino_model.xml"
+        compiled = openvino.Core().compile_model(str(file), "CPU", settings)
+        dimension = compiled.outputs[0].partial_shape[-1].get_length()
+        if dimension != identity.dimension:
+            raise InputError(
+                f"the encoder {identity.name} gives {dimension} dimensions, "
+                f"the index has {identity.dimension}"
+            )
+        self._request = compiled.create_infer_request()
+        self._inputs = {name for port in compiled.inputs for name in port.names}
+        self._lock = threading.Lock()
 
     def encode_queries(self, queries: Sequence[str]) -> "np.ndarray":
-        """float32 [n, dimension], unit length; each row bit-identical to encoding it alone."""
-        ...
+        import numpy as np
+
+        texts = [self.identity.query_prefix + query for query in queries]
+        encodings = self._tokenizer.encode_batch(texts)
+        vectors = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
+        with self._lock:
+            for group in same_length([len(encoding.ids) for encoding in encodings]):
+                vectors[group] = self._pooled([encodings[i] for i in group])
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
+
+    def _pooled(self, encodings: Sequence[Any]) -> "np.ndarray":
+        """Token vectors of texts of one length, [n, tokens, dimension], to one each."""
+        import numpy as np
+
+        features = {
+            "input_ids": np.array([e.ids for e in encodings], dtype=np.int64),
+            "attention_mask": np.array([e.attention_mask for e in encodings], dtype=np.int64),
+            "token_type_ids": np.array([e.type_ids for e in encodings], dtype=np.int64),
+        }
+        known = {name: value for name, value in features.items() if name in self._inputs}
+        tokens: np.ndarray = self._request.infer(known)[0]
+        return tokens[:, 0] if self.identity.pooling == "cls" else tokens.mean(axis=1)
+
+
+def same_length(counts: Sequence[int]) -> list[list[int]]:
+    """Positions of texts with equal token counts, at most `LARGEST_GROUP` together."""
+    by_count: dict[int, list[int]] = {}
+    for position, count in enumerate(counts):
+        by_count.setdefault(count, []).append(position)
+    return [
+        group[start : start + LARGEST_GROUP]
+        for _, group in sorted(by_count.items())
+        for start in range(0, len(group), LARGEST_GROUP)
+    ]
 
 
 class Encoder:
@@ -59,7 +170,6 @@ class Encoder:
         self._lock = threading.Lock()
 
     def encode_queries(self, queries: Sequence[str]) -> "np.ndarray":
-        """float32 [n, dimension], unit length; each row bit-identical to encoding it alone."""
         texts = [self.identity.query_prefix + query for query in queries]
         with self._lock:
             alone = [[i] for i in range(len(texts))]
@@ -128,6 +238,9 @@ class Encoder:
         return vectors
 
 
+QueryEncoder = Encoder | OpenVinoQueries
+
+
 @contextlib.contextmanager
 def _tensor_cores(device: str) -> Iterator[None]:
     """Matrix products in TF32 on a GPU: with the larger batches 2.6 times as many passages a second
@@ -170,7 +283,11 @@ def reopen_encoder(identity: EncoderIdentity) -> QueryEncoder:
         )
     if identity.backend == "openvino" and has_openvino():
         folder = exported(model)
-        if is_usual(folder, identity):
+        # Whether the model has the usual shape, which can be run by openvino alone.
+        modules = orjson.loads((folder / "modules.json").read_bytes())
+        types = {module["type"].rsplit(".", 1)[-1] for module in modules}
+        has_tokenizer = (folder / "tokenizer.json").is_file()
+        if identity.pooling in ("mean", "cls") and has_tokenizer and types <= _USUAL:
             return OpenVinoQueries(folder, identity)
     encoder = _load(model, identity.backend, identity.precision)
     if encoder.identity != identity:

@@ -33,6 +33,11 @@ _ELSEWHERE = {
 }  # fmt: skip
 """Keys that only change how fast FlashRAG is, or that are not used here."""
 _UNUSED = ("save_retrieval_cache", "use_retrieval_cache", "silent_retrieval")
+_MODULE = "branchwise.corpora.flashrag_worker"
+_LOADING_SECONDS = 3600.0
+_SEARCH_SECONDS = 300.0
+_END_BYTES = 1 << 20
+_BLOCKS, _BLOCK_BYTES = 64, 4096
 
 
 class SearchSettings(BaseModel):
@@ -165,9 +170,6 @@ def _whole(value: Any, folder: Path) -> Any:
     return str(Path(value).resolve()) if Path(value).exists() else value
 
 
-_MODULE = "branchwise.corpora.flashrag_worker"
-
-
 class WorkerError(Exception):
     """What the process reported, or that it has ended. One line."""
 
@@ -229,7 +231,6 @@ class FlashRagProcess:
         return line
 
     def close(self) -> None:
-        """End the process."""
         self._end()
 
 
@@ -242,10 +243,6 @@ def _ended(process: "subprocess.Popen[bytes]") -> None:
                 stream.close()
 
 
-_LOADING_SECONDS = 3600.0
-_SEARCH_SECONDS = 300.0
-
-
 class FlashRag:
     """Searches as FlashRAG does, in a process of its own. Thread-safe. One query goes at a time, so
     that a ranking does not depend on its company."""
@@ -256,7 +253,6 @@ class FlashRag:
         self._worker, self.identity = worker, identity
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query its best `k` passages, in FlashRAG's order. Raises RetrieverError."""
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         rankings = []
@@ -274,7 +270,6 @@ class FlashRag:
 
 
 def open_flashrag(file: Path) -> FlashRag:
-    """The retriever that a FlashRAG configuration describes."""
     require("flashrag", "a retriever of FlashRAG", f"flashrag:{file}")
     settings, whole = read_config(file)
     try:
@@ -306,10 +301,6 @@ def _identity(settings: SearchSettings, ready: Mapping[str, Any]) -> dict[str, A
             if path
         },
     }
-
-
-_END_BYTES = 1 << 20
-_BLOCKS, _BLOCK_BYTES = 64, 4096
 
 
 def fingerprint(path: Path) -> str:

@@ -33,6 +33,13 @@ KEPT_VECTORS = "vectors.bin"
 _PLAN, _LOCK = "plan.json", "lock"
 # Long enough to find texts of the same length, which are encoded together.
 _TEXTS_AT_ONCE, _VECTORS_AT_ONCE = 2048, 65_536
+VECTORS_FILE = "vectors.faiss"
+_VECTORS_AT_ONCE = 65_536
+# Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
+_SPARE = 8
+# From queries x dimension = 128,000 on, faiss searches float32 vectors with a matrix product,
+# whose sums differ in the last bits.
+_BELOW_BLAS = 100_000
 
 
 @contextmanager
@@ -85,12 +92,16 @@ def encoded(corpus: Corpus, encoding: Encoding, progress: Progress) -> Iterator[
             return given.file.read(start, stop)
         return encoder.encode_passages(list(corpus.contents(start, stop)), report)
 
+    source = None
+    if given:
+        facts = given.file.path.stat()
+        source = (str(given.file.path.resolve()), facts.st_size, facts.st_mtime_ns)
     dtype = cast(Dtype, default if encoding.dtype == "auto" else encoding.dtype)
     plan = {
         "corpus": corpus.sha256,
         "encoder": identity.model_dump(),
         "dtype": dtype,
-        "file": given.fingerprint if given else None,
+        "file": source,
         "versions": made_with("faiss-cpu"),
     }
     with unfinished(encoding.kept, plan) as kept:
@@ -134,15 +145,6 @@ def mapped(file: Path, passages: int, dimension: int, dtype: str) -> np.ndarray:
     return np.memmap(file, dtype=dtype, mode="r", shape=(passages, dimension))
 
 
-VECTORS_FILE = "vectors.faiss"
-_VECTORS_AT_ONCE = 65_536
-# Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
-_SPARE = 8
-# From queries x dimension = 128,000 on, faiss searches float32 vectors with a matrix product,
-# whose sums differ in the last bits.
-_BELOW_BLAS = 100_000
-
-
 class FlatIndex:
     """Ranks rows by the inner product of passage and query vectors. Thread-safe."""
 
@@ -150,7 +152,6 @@ class FlatIndex:
         self._vectors, self._encoder, self._corpus = vectors, encoder, corpus
 
     def rank(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
-        """For each query the best `k` rows with their inner products."""
         if not queries:
             return []
         vectors = self._encoder.encode_queries(queries)
@@ -188,7 +189,6 @@ def search(vectors: Any, queries: np.ndarray, depth: int) -> tuple[np.ndarray, n
 
 
 def new_vectors(dimension: int, dtype: Dtype) -> Any:
-    """An empty faiss index for exact search by inner product."""
     import faiss
 
     if dtype == "float32":
@@ -219,7 +219,6 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
 
 
 def write_index(index: Any, file: Path) -> None:
-    """Write a faiss index."""
     import faiss
 
     try:
@@ -230,8 +229,20 @@ def write_index(index: Any, file: Path) -> None:
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> FlatIndex:
-    """The index in `folder`, with its encoder."""
-    return open_flat(corpus, folder, index_encoder(corpus, folder, manifest))
+    import faiss
+
+    encoder = index_encoder(corpus, folder, manifest)
+    file = folder / VECTORS_FILE
+    try:
+        vectors = faiss.read_index(str(file))
+    except RuntimeError:
+        vectors = None
+    wanted = (len(corpus), encoder.identity.dimension)
+    if vectors is None or (vectors.ntotal, vectors.d) != wanted:
+        what = "the vectors are missing or damaged"
+        remedy = f"rebuild it: branchwise corpus index {corpus.path} --kind flat"
+        raise InputError(what, where=str(file), remedy=remedy)
+    return FlatIndex(vectors, encoder, corpus)
 
 
 def index_encoder(corpus: Corpus, folder: Path, manifest: Manifest) -> QueryEncoder:
@@ -255,23 +266,6 @@ def described(manifest: Mapping[str, Any]) -> str:
         f"{encoder['name']} ({encoder['dimension']} dimensions, {encoder['backend']} "
         f"{encoder['precision']}), vectors {manifest['dtype']}"
     )
-
-
-def open_flat(corpus: Corpus, folder: Path, encoder: QueryEncoder) -> FlatIndex:
-    """The index in `folder`."""
-    import faiss
-
-    file = folder / VECTORS_FILE
-    try:
-        vectors = faiss.read_index(str(file))
-    except RuntimeError:
-        vectors = None
-    wanted = (len(corpus), encoder.identity.dimension)
-    if vectors is None or (vectors.ntotal, vectors.d) != wanted:
-        what = "the vectors are missing or damaged"
-        remedy = f"rebuild it: branchwise corpus index {corpus.path} --kind flat"
-        raise InputError(what, where=str(file), remedy=remedy)
-    return FlatIndex(vectors, encoder, corpus)
 
 
 def _scored(rows: np.ndarray, scores: np.ndarray) -> list[Scored]:

@@ -35,6 +35,15 @@ if TYPE_CHECKING:
 
     from branchwise.corpora.kept_arrays import Arrays
 
+CORPUS_FILE, FACTS_FILE = "corpus.jsonl", "corpus.json"
+OFFSETS_FILE, CHECKSUMS_FILE = "offsets.npy", "checksums.npy"
+_MOST_CHARACTERS = 4_000_000
+"""Of the passages that are kept when they have been read."""
+_FORGOTTEN_EVERY = 50_000
+TITLES_FOLDER = "titles"
+MAX_PARTS = 100
+"""A title that more passages share does not name a document (`Untitled`)."""
+
 
 @dataclass(frozen=True)
 class Scan:
@@ -82,7 +91,6 @@ def id_key(id: str) -> int:
 
 
 def repeated_keys(keys: "array[int]") -> set[int]:
-    """Keys that occur more than once."""
     import numpy as np
 
     ordered = np.sort(np.frombuffer(keys, dtype=np.uint64))
@@ -120,13 +128,6 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
                 start += len(line)
     except OSError as error:
         raise cannot_read(path, error) from None
-
-
-CORPUS_FILE, FACTS_FILE = "corpus.jsonl", "corpus.json"
-OFFSETS_FILE, CHECKSUMS_FILE = "offsets.npy", "checksums.npy"
-_MOST_CHARACTERS = 4_000_000
-"""Of the passages that are kept when they have been read."""
-_FORGOTTEN_EVERY = 50_000
 
 
 class _Facts(BaseModel):
@@ -179,7 +180,6 @@ class Corpus:
 
     @property
     def bytes(self) -> int:
-        """Size of the corpus file."""
         return len(self._lines)
 
     def passage(self, row: int) -> Passage:
@@ -195,7 +195,6 @@ class Corpus:
         return passage
 
     def id(self, row: int) -> str:
-        """The id of the passage in `row`."""
         return self._record(row)[0]
 
     def contents(self, start: int = 0, stop: int | None = None) -> Iterator[str]:
@@ -275,11 +274,6 @@ def _remember(path: Path, scan: Scan, file: os.stat_result) -> None:
         write_bytes(path / FACTS_FILE, facts.model_dump_json().encode())
 
 
-TITLES_FOLDER = "titles"
-MAX_PARTS = 100
-"""A title that more passages share does not name a document (`Untitled`)."""
-
-
 class Titles:
     """Looks passages of a corpus up by title, in any case of letters. Thread-safe. The first
     look-up reads the corpus once and leaves the folder `titles` beside it, where the corpus's can
@@ -289,7 +283,6 @@ class Titles:
         self._corpus = corpus
 
     def passages(self, title: str) -> list[Passage]:
-        """All passages of a title in the order of the corpus; none if more than `MAX_PARTS`."""
         wanted = _folded(title)
         passages = map(self._corpus.passage, self._rows(title))
         return [passage for passage in passages if _folded(passage.title) == wanted]

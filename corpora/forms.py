@@ -29,6 +29,11 @@ _LOOKED_AT = 1_000
 """Names in a folder that are looked at."""
 PassageSource = Callable[["Omissions"], "Iterator[PlacedPassage]"]
 """Reads a collection's passages in their order; what is left out is noted. Raises InputError."""
+SPLIT_HELP = (
+    "How texts become passages: words:N (of N words each), paragraphs, headings (one for each "
+    "section) or whole. Default: documents as words:100, passages as they are."
+)
+_FIELDS = "id or _id (optional), title (optional), text; or contents"
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,6 @@ class CorpusForm:
     renames: bool = False
 
 
-SPLIT_HELP = (
-    "How texts become passages: words:N (of N words each), paragraphs, headings (one for each "
-    "section) or whole. Default: documents as words:100, passages as they are."
-)
-_FIELDS = "id or _id (optional), title (optional), text; or contents"
 CORPUS_FORMS: Mapping[str, CorpusForm] = {
     form.name: form
     for form in (
@@ -182,7 +182,6 @@ def check_form(form: str, fields: tuple[str, ...], row: DataRow, place: str) -> 
 
 
 def no_field(name: str, row: DataRow) -> str:
-    """That a row lacks a field, and which it has."""
     return f"there is no field {name!r} (there are {', '.join(row.fields) or 'none'})"
 
 

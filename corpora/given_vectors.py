@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 _FAISS_HEAD = 45
 """Bytes before the vectors of an exact index."""
+_CANDIDATES, _COMPARED = 256, 16
+# float16 and bfloat16 keep .998; on MiniLM a wrong prefix gives .91, a wrong pooling .55.
+_LEAST_COSINE = 0.99
+_UNIT_LENGTH = 0.01
+_HOW_IT_WAS_MADE = (
+    "name what it was built with: --encoder, --pooling, --query-prefix, --passage-prefix, "
+    "--max-tokens (FlashRAG's --model_path, --pooling_method, --instruction, --max_length)"
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,6 @@ class VectorFile:
 
 
 def open_vectors(file: Path) -> VectorFile:
-    """The vectors in a file, by its ending."""
     if file.suffix not in _OPENERS:
         what = f"vectors are read from {', '.join(_OPENERS)}"
         raise InputError(what, where=str(file), remedy="write them in one of these forms")
@@ -156,28 +163,12 @@ _OPENERS: Mapping[str, Callable[[Path], VectorFile]] = {
 }
 
 
-_CANDIDATES, _COMPARED = 256, 16
-# float16 and bfloat16 keep .998; on MiniLM a wrong prefix gives .91, a wrong pooling .55.
-_LEAST_COSINE = 0.99
-_UNIT_LENGTH = 0.01
-_HOW_IT_WAS_MADE = (
-    "name what it was built with: --encoder, --pooling, --query-prefix, --passage-prefix, "
-    "--max-tokens (FlashRAG's --model_path, --pooling_method, --instruction, --max_length)"
-)
-
-
 @dataclass(frozen=True)
 class GivenVectors:
     """A file of vectors, one for each passage, and the encoder that made them."""
 
     file: VectorFile
     encoder: "EncoderIdentity"
-
-    @property
-    def fingerprint(self) -> tuple[str, int, int]:
-        """Which file it is: path, bytes, time of change."""
-        facts = self.file.path.stat()
-        return str(self.file.path.resolve()), facts.st_size, facts.st_mtime_ns
 
 
 def check_given(

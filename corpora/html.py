@@ -15,6 +15,27 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _PARAGRAPH_END = re.compile(r"\n[ \t\r\f\v]*\n")
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_OF_LAYOUT = ("div", "h1", "h2", "h3", "p", "table")
+"""A table that has one of these arranges blocks."""
+_CONTENT = "//main | //*[@role='main'] | //article"
+_LEAST_SHARE = 0.3
+"""Of a page's text, in the element that claims to hold its content."""
+_BESIDE_NAMES = "-–—|·:/«»"
+"""What stands between a page's and a site's name; nothing ("") is in it, too."""
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden")
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([a-z0-9_:.-]{1,40})""", re.I)
+_CHARSETS = re.compile(
+    r"big5|cp\d|euc|gb|hz|iso8859|iso-8859|koi8|mac|shift|utf-?8|utf-?16|windows"
+)
+_MOST_ATTRIBUTES = 1_000
+_ATTRIBUTE = r"""=?[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'>][^\s>]*+)?+)?+"""
+_OPENED = re.compile(rf"<[a-zA-Z][^\s/>]*+((?:[\s/]++|{_ATTRIBUTE})*+)")
 
 
 class TextBlock(NamedTuple):
@@ -50,7 +71,6 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = _names(
     "address article aside blockquote body caption center dd details div dl dt fieldset "
     "figcaption figure footer form header hgroup hr legend li main ol p pre section summary table "
@@ -58,8 +78,6 @@ _BLOCKS = _names(
 )
 _ONE_BLOCK = _names("dl ol pre ul")
 """One block with all that is in them, their items on lines of their own."""
-_OF_LAYOUT = ("div", "h1", "h2", "h3", "p", "table")
-"""A table that has one of these arranges blocks."""
 _CELLS = _names("td th")
 _NO_CONTENT = _names(
     "annotation area aside audio button canvas datalist dialog embed footer frameset head iframe "
@@ -67,24 +85,6 @@ _NO_CONTENT = _names(
     "template textarea title video"
 )
 _NO_CONTENT_ROLES = _names("alert banner complementary contentinfo dialog menu navigation search")
-_CONTENT = "//main | //*[@role='main'] | //article"
-_LEAST_SHARE = 0.3
-"""Of a page's text, in the element that claims to hold its content."""
-_BESIDE_NAMES = "-–—|·:/«»"
-"""What stands between a page's and a site's name; nothing ("") is in it, too."""
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden")
-_MARKS = {
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF16_LE: "utf-16-le",
-    codecs.BOM_UTF16_BE: "utf-16-be",
-}
-_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([a-z0-9_:.-]{1,40})""", re.I)
-_CHARSETS = re.compile(
-    r"big5|cp\d|euc|gb|hz|iso8859|iso-8859|koi8|mac|shift|utf-?8|utf-?16|windows"
-)
-_MOST_ATTRIBUTES = 1_000
-_ATTRIBUTE = r"""=?[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'>][^\s>]*+)?+)?+"""
-_OPENED = re.compile(rf"<[a-zA-Z][^\s/>]*+((?:[\s/]++|{_ATTRIBUTE})*+)")
 
 
 def read_html(data: bytes) -> SourceDocument:
@@ -161,7 +161,6 @@ def _title(page: "_Element", blocks: tuple[TextBlock, ...]) -> str:
 
 
 def _blocks(content: "_Element") -> Iterator[TextBlock]:
-    """The blocks in reading order."""
     from lxml import etree
 
     text = _Gathered()
@@ -223,7 +222,6 @@ class _Gathered:
             yield from self._end_block()
 
     def end(self, element: "_Element") -> Iterator[TextBlock]:
-        """An element ends: the block that ends with it, if any."""
         tag = element.tag
         if tag in _CELLS:
             self.pieces.append(" ")
@@ -239,7 +237,6 @@ class _Gathered:
             yield from self._end_block()
 
     def rest(self) -> Iterator[TextBlock]:
-        """The block that has been gathered."""
         self._end_line()
         if self._lines:
             yield TextBlock("\n".join(self._lines), self._level)

@@ -43,7 +43,6 @@ class IvfIndex:
         self._lists, self._vectors, self._encoder, self._corpus = lists, vectors, encoder, corpus
 
     def rank(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
-        """For each query the best `k` of its candidates with their inner products."""
         if not queries:
             return []
         rankings = []
@@ -220,7 +219,6 @@ def _recall(
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
-    """The index in `folder`, with its encoder."""
     encoder = index_encoder(corpus, folder, manifest)
     dimension = encoder.identity.dimension
     try:

@@ -15,7 +15,7 @@ from branchwise.base.files import json_kind, read_lines
 from branchwise.base.text import one_line
 from branchwise.corpora.forms import BEIR_QUERIES, beir_file
 from branchwise.corpora.loaders.source import RowPlace
-from branchwise.corpora.questions import Branch, Question
+from branchwise.corpora.questions import Question
 from branchwise.corpora.rows import DataRow, read_rows
 
 PassageGrades = Mapping[str, int]
@@ -23,6 +23,8 @@ PassageGrades = Mapping[str, int]
 META_KEY = "qrels"
 """In `meta`: a question's grades where its data set judges passages."""
 _FORMS = "write query, passage and grade (BEIR), or query, 0, passage and grade (TREC)"
+_DEFAULT = "test"
+_NAME = "name the folder of a data set of BEIR"
 
 
 def grades_of(question: Question) -> list[PassageGrades]:
@@ -30,10 +32,13 @@ def grades_of(question: Question) -> list[PassageGrades]:
     gold branches cite, of each of its gold sets."""
     judged = question.meta.get(META_KEY)
     if judged is None:
-        return [
-            dict.fromkeys(sorted({id for branch in branches for id in _cited(branch)}), 1)
-            for branches in question.gold_sets
-        ]
+        grades: list[PassageGrades] = []
+        for branches in question.gold_sets:
+            cited = {id for branch in branches for id in branch.citations}
+            answers = [answer for branch in branches for answer in branch.answers]
+            cited.update(id for answer in answers for id in answer.support)
+            grades.append(dict.fromkeys(sorted(cited), 1))
+        return grades
     where, remedy = f"question {question.id!r}", f'write "{META_KEY}": {{"PASSAGE ID": 1}}'
     if not isinstance(judged, Mapping):
         what = f'meta has "{META_KEY}", which is {json_kind(judged)}'
@@ -42,10 +47,6 @@ def grades_of(question: Question) -> list[PassageGrades]:
         if not isinstance(grade, int) or isinstance(grade, bool):
             raise InputError(f"{grade!r} is no grade", where=where, remedy=remedy)
     return [judged]
-
-
-def _cited(branch: Branch) -> set[str]:
-    return {*branch.citations, *(id for answer in branch.answers for id in answer.support)}
 
 
 def read_judgements(path: Path) -> dict[str, dict[str, int]]:
@@ -71,10 +72,6 @@ def read_judgements(path: Path) -> dict[str, dict[str, int]]:
     if not judged:
         raise InputError("holds no judgements", where=str(path), remedy=_FORMS)
     return dict(judged)
-
-
-_DEFAULT = "test"
-_NAME = "name the folder of a data set of BEIR"
 
 
 def beir_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from branchwise.corpora.manifest import Manifest
     from branchwise.corpora.retrieval import Scored
 
+_DENSE = ("sentence_transformers", "faiss")
+DEFAULT = "flat"
+RECALL = 0.99
+"""At ten, of a kind that is not exact."""
+HYBRID = "hybrid"
+"""Made at search time, of two indexes."""
+SERVERS, FLASHRAG = ("http:", "https:"), "flashrag:"
+"""How retrievers begin that search elsewhere."""
+
 
 class Index(Protocol):
     """An index that is open."""
@@ -76,7 +85,6 @@ class IndexKind:
         return self.load()
 
 
-_DENSE = ("sentence_transformers", "faiss")
 _KINDS = (
     IndexKind(
         name="flat",
@@ -107,13 +115,6 @@ _KINDS = (
     ),
 )
 INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}
-DEFAULT = "flat"
-RECALL = 0.99
-"""At ten, of a kind that is not exact."""
-HYBRID = "hybrid"
-"""Made at search time, of two indexes."""
-SERVERS, FLASHRAG = ("http:", "https:"), "flashrag:"
-"""How retrievers begin that search elsewhere."""
 BUILT_IN = (*INDEX_KINDS, HYBRID)
 NAMES = ", ".join(BUILT_IN)
 
@@ -124,7 +125,6 @@ def first_choice() -> str:
 
 
 def index_kind(name: str) -> IndexKind:
-    """The kind of this name."""
     if name not in INDEX_KINDS:
         known = ", ".join(INDEX_KINDS)
         raise InputError(f"unknown kind of index {name!r}", remedy=f"known are {known}")

@@ -45,6 +45,21 @@ _MANY = 0.2
 """The share of letters of such scripts from which a warning says so."""
 _PASSAGES = 2_000
 """Of a corpus, those that are looked at: in steps, from its beginning to its end."""
+_FINDS_LITTLE = (
+    "much of the text is in a script without spaces between words, where BM25 finds next to "
+    "nothing; use `--kind flat` with an encoder of its language"
+)
+SCORING = "tantivy k1=1.2 b=0.75"
+TERMS_FOLDER = "tantivy"
+_CONTENTS, _ROW = "contents", "row"
+_MOST_TERMS = 256
+"""Of a query; those behind are left out."""
+# Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
+_SPARE = 8
+_DEPTHS = (MAX_K + _SPARE, DEPTH + _SPARE)
+_WRITER_BYTES = 128_000_000
+_REPORT_EVERY = 5000
+_LOCK = ".lock"
 
 
 def spaced(text: str) -> str:
@@ -62,12 +77,6 @@ def _is_unspaced(texts: Iterable[str]) -> bool:
     return unspaced > _MANY * letters
 
 
-_FINDS_LITTLE = (
-    "much of the text is in a script without spaces between words, where BM25 finds next to "
-    "nothing; use `--kind flat` with an encoder of its language"
-)
-
-
 @cache
 def _warn_once(path: Path) -> None:
     warn(f"{path}, a search: {_FINDS_LITTLE}")
@@ -78,19 +87,6 @@ def tantivy_analyzer() -> tantivy.TextAnalyzer:
     words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
     counted = words.filter(tantivy.Filter.custom_stopword(sorted(LEFT_OUT)))
     return counted.filter(tantivy.Filter.stemmer("english")).build()
-
-
-SCORING = "tantivy k1=1.2 b=0.75"
-TERMS_FOLDER = "tantivy"
-_CONTENTS, _ROW = "contents", "row"
-_MOST_TERMS = 256
-"""Of a query; those behind are left out."""
-# Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
-_SPARE = 8
-_DEPTHS = (MAX_K + _SPARE, DEPTH + _SPARE)
-_WRITER_BYTES = 128_000_000
-_REPORT_EVERY = 5000
-_LOCK = ".lock"
 
 
 class LexicalIndex:
@@ -104,7 +100,6 @@ class LexicalIndex:
         self._analyzer = tantivy_analyzer()
 
     def rank(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
-        """For each query the best `k` rows with a term of it, and their BM25 scores."""
         return [self._best(query, k) for query in queries]
 
     def _best(self, text: str, k: int) -> list[Scored]:
@@ -203,7 +198,6 @@ def _add_all(writer: tantivy.IndexWriter, corpus: Corpus, progress: Progress) ->
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex:
-    """The index in `folder`."""
     if manifest.analyzer != ANALYZER:
         what = f"the index was analysed with {manifest.analyzer}, queries would be with {ANALYZER}"
         remedy = rebuild_command(corpus.path, folder.name, manifest)

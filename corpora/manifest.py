@@ -66,7 +66,6 @@ class Manifest(BaseModel):
 
 
 def index_names(corpus_dir: Path) -> list[str]:
-    """Names of the finished indexes of a corpus, sorted."""
     return sorted(
         file.parent.name
         for file in (Path(corpus_dir) / INDEX_FOLDER).glob(f"*/{MANIFEST_FILE}")
@@ -75,7 +74,6 @@ def index_names(corpus_dir: Path) -> list[str]:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """The last step of building an index."""
     write_bytes(folder / MANIFEST_FILE, manifest.model_dump_json(indent=2).encode() + b"\n")
 
 
@@ -102,7 +100,6 @@ def read_manifest(corpus: Corpus, name: str) -> Manifest:
 
 
 def rebuild_command(corpus_dir: Path, name: str, manifest: Manifest | None) -> str:
-    """What to type to build the index again."""
     kind = manifest.kind if manifest else None
     encoder = f" --encoder {manifest.encoder.name}" if manifest and manifest.encoder else ""
     return f"rebuild it: {index_command(corpus_dir, name, kind, encoder)}"
@@ -116,5 +113,4 @@ def index_command(corpus_dir: Path, name: str, kind: Kind | None = None, encoder
 
 
 def made_with(*packages: str) -> dict[str, str]:
-    """Versions of Python and of the packages that made an index."""
     return {"python": platform.python_version()} | {name: version(name) for name in packages}

@@ -33,8 +33,6 @@ from branchwise.corpora.search_server import open_search_server
 
 
 class CorpusRetriever:
-    """Searches one corpus through one index."""
-
     def __init__(
         self, name: str, identity: Mapping[str, Any], index: Index, corpus: Corpus
     ) -> None:
@@ -42,7 +40,6 @@ class CorpusRetriever:
         self._index, self._corpus = index, corpus
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query its best `k` passages, best first, ties broken by passage id."""
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         return [

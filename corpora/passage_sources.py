@@ -80,7 +80,6 @@ class Omissions:
         self._unread: list[dict[str, str]] = []
 
     def add(self, kind: Omitted, where: str, problem: str = "") -> None:
-        """One more, at this place."""
         count, first = self._places.get(kind, (0, where))
         self._places[kind] = count + 1, first
         if kind == "unreadable" and count < _MOST_NAMED:
@@ -114,14 +113,11 @@ def _shown(place: str) -> str:
 
 
 class PlacedPassage(NamedTuple):
-    """A passage with its place in the source."""
-
     where: str
     record: CorpusRecord
 
 
 def open_form(form: str, place: str, names: FieldNames, split: Split | None) -> PassageSource:
-    """The passages of a form of `CORPUS_FORMS`."""
     path = Path(place)
     if form == "kilt" and split:
         return partial(_page_passages, place, split)
@@ -284,7 +280,6 @@ def _block(text: str) -> TextBlock:
 
 
 def question_passages(source: str) -> PassageSource:
-    """The passages of a question set."""
 
     def read(omissions: Omissions) -> Iterator[PlacedPassage]:
         empty = True

@@ -47,7 +47,6 @@ def passage_id(title: str, text: str) -> str:
 
 
 def make_passage(title: str, text: str) -> Passage:
-    """The passage with its content hash as id."""
     return Passage(id=passage_id(title, text), title=title, text=text)
 
 
@@ -102,7 +101,6 @@ def to_passage(id: str, contents: str) -> Passage:
 
 
 def read_id(value: Any, where: str) -> str | None:
-    """A passage's id as text, None where it has none."""
     if value is None:
         return None
     if isinstance(value, int) and not isinstance(value, bool):

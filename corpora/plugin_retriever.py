@@ -142,7 +142,6 @@ class PluginRetriever:
             self.identity = {**self.identity, "own": own}
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query its best `k` passages, in the plug-in's order. Raises RetrieverError."""
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         rankings: list[list[Hit]] = []

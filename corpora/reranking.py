@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.base.errors import InputError, require
 from branchwise.corpora.encoder_models import folder_digest, quiet
-from branchwise.corpora.openvino_encoder import refuse_telemetry
+from branchwise.corpora.encoders import refuse_telemetry
 from branchwise.corpora.retrieval import MAX_K, Hit, Retriever
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ class RerankingRetriever:
         self._lock = threading.Lock()
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query its best `k` passages, best first, ties broken by passage id."""
         rankings = self._retriever.search(queries, max(k, DEPTH))
         pairs = zip(queries, rankings, strict=True)
         return [self._ranked(query, hits)[:k] for query, hits in pairs]

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 DEFAULT_K = 3
 MAX_K = 50
+FUSION_K = 60
+DEPTH = 2 * MAX_K
 
 
 class Hit(NamedTuple):
@@ -71,10 +73,6 @@ def ranked(scored: Sequence[Scored], k: int, id_of: Callable[[int], str]) -> lis
         tied = list(group)
         best += tied if len(tied) == 1 else sorted(tied, key=lambda s: id_of(s.row))
     return best[:k]
-
-
-FUSION_K = 60
-DEPTH = 2 * MAX_K
 
 
 def fused(

@@ -17,6 +17,8 @@ _LAYOUTS: dict[str, RowLayout] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+OPTION = "--field"
+_MISSING = object()
 
 
 class DataRow(NamedTuple):
@@ -60,7 +62,6 @@ def read_rows(
 
 
 def files_of(path: Path, layout: RowLayout) -> list[Path]:
-    """A file; of a folder, its files of that layout by name."""
     if not path.is_dir():
         return [path]
     files = sorted(file for file in path.iterdir() if layout_of(file) == layout and file.is_file())
@@ -68,10 +69,6 @@ def files_of(path: Path, layout: RowLayout) -> list[Path]:
         ends = " or *".join(end for end, its in _LAYOUTS.items() if its == layout)
         raise InputError(f"is a folder without a *{ends}", where=str(path), remedy="name a file")
     return files
-
-
-OPTION = "--field"
-_MISSING = object()
 
 
 @dataclass(frozen=True)

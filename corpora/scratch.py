@@ -29,7 +29,12 @@ class Scratch:
     def folder(self) -> Path:
         """Of this process alone."""
         try:
-            _remove_left(self._prefix)
+            for left in Path(tempfile.gettempdir()).glob(f"{self._prefix}*{_SUFFIX}"):
+                # Of a living process, of another user, or removed meanwhile.
+                with suppress(OSError):
+                    lock = _locked(left)
+                    shutil.rmtree(left, ignore_errors=True)
+                    os.close(lock)
             while True:
                 made = Path(tempfile.mkdtemp(prefix=self._prefix, suffix=_SUFFIX))
                 # Until it is locked, another process may take it for one that was left.
@@ -53,21 +58,11 @@ class Scratch:
 
 @contextmanager
 def scratch_folder(prefix: str) -> Iterator[Path]:
-    """A folder for as long as the block lasts."""
     scratch = Scratch(prefix)
     try:
         yield scratch.folder
     finally:
         scratch.remove()
-
-
-def _remove_left(prefix: str) -> None:
-    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*{_SUFFIX}"):
-        # Of a living process, of another user, or removed meanwhile.
-        with suppress(OSError):
-            lock = _locked(left)
-            shutil.rmtree(left, ignore_errors=True)
-            os.close(lock)
 
 
 def _locked(folder: Path) -> int:

@@ -28,6 +28,13 @@ from branchwise.kg.remote.responses import asked_wait, server_words
 
 MAX_ID_CHARS = 200
 _NOTHING = 3.4e38
+PATH = "/retrieve"
+_MAX_QUERIES = 64
+_MAX_BODY_BYTES = 64 * 1024 * 1024
+_LONGEST_BACKOFF = 30.0
+_MAY_PASS = frozenset({408, 409, 425, 429})
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
+_PROBE = "What is the capital of France?"
 
 
 def read_rankings(body: bytes, queries: int, k: int) -> list[list[Hit]]:
@@ -113,15 +120,6 @@ def _part(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else None
 
 
-PATH = "/retrieve"
-_MAX_QUERIES = 64
-_MAX_BODY_BYTES = 64 * 1024 * 1024
-_LONGEST_BACKOFF = 30.0
-_MAY_PASS = frozenset({408, 409, 425, 429})
-_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
-_PROBE = "What is the capital of France?"
-
-
 @dataclass(frozen=True)
 class RequestBounds:
     """`seconds` for one attempt, `total` for all of a request; `pause` before the second. `silent`:
@@ -151,15 +149,10 @@ class SearchServer:
     ) -> None:
         check_way(url)
         self._headers = headers_for(headers or {}, url)
-        self.url, self._bounds, self._sleep, self._keys = url, bounds, sleep, keys
-
-    @property
-    def address(self) -> str:
-        """Its address."""
-        return self.url
+        self.url = self.address = url
+        self._bounds, self._sleep, self._keys = bounds, sleep, keys
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query the server's best `k` passages. Raises RetrieverError."""
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         rankings: list[list[Hit]] = []

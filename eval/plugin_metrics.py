@@ -18,7 +18,7 @@ from branchwise.base.plugins.sources import PluginSource, WrongResult, source_of
 from branchwise.base.plugins.specs import BERTSCORE, load_plugin
 from branchwise.base.text import one_line, printable
 from branchwise.corpora.encoder_models import folder_digest, quiet
-from branchwise.corpora.openvino_encoder import refuse_telemetry
+from branchwise.corpora.encoders import refuse_telemetry
 from branchwise.eval.common_text import compared
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import TASKS, Column

@@ -14,7 +14,7 @@ from branchwise.agents.prediction import FormatError, Prediction
 from branchwise.base.errors import InputError, warn
 from branchwise.base.files import json_kind, parse_object, read_lines
 from branchwise.corpora.loaders.format_fields import misspelt
-from branchwise.corpora.loaders.records import problems
+from branchwise.corpora.loaders.published import problems
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question, QuestionSet
 from branchwise.corpora.written_lists import joined, members
 from branchwise.eval.items import AnsweredItem, Evidence

@@ -42,6 +42,12 @@ MAX_DOCUMENTS = 5
 MAX_CONDITIONS = 500
 """Of a document."""
 _MAX_TEXT = 20_000
+_MOST_LISTED = 10
+_DESCRIBED = "see docs/benchmarks/mdcr.md for the form"
+_ANOTHER = (
+    'give {"mdcr": 1, "documents": ...} (docs/benchmarks/mdcr.md); the published form will be read '
+    "when a published file is at hand"
+)
 
 
 class _Record(BaseModel):
@@ -49,8 +55,6 @@ class _Record(BaseModel):
 
 
 class DocumentRecord(_Record):
-    """One of `documents`."""
-
     id: str
     title: str = Field(max_length=_MAX_TEXT)
     domain: str = Field(min_length=1, max_length=100)
@@ -60,8 +64,6 @@ class DocumentRecord(_Record):
 
 
 class RelationRecord(_Record):
-    """One of `relations`."""
-
     kind: RelationKind
     between: list[str] | None = Field(None, min_length=2, max_length=2)
     narrower: str | None = None
@@ -84,8 +86,6 @@ class RelationRecord(_Record):
 
 
 class PartRecord(_Record):
-    """One of a scenario's `parts`."""
-
     text: str = Field(max_length=_MAX_TEXT)
     values: dict[str, bool] = {}
 
@@ -98,8 +98,6 @@ class GoldRecord(_Record):
 
 
 class ScenarioRecord(_Record):
-    """One of `scenarios`."""
-
     id: str = Field(min_length=1, max_length=200)
     documents: list[str] = Field(min_length=1, max_length=MAX_DOCUMENTS)
     text: str | None = Field(None, max_length=_MAX_TEXT)
@@ -167,16 +165,7 @@ def _scenario_record(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-_MOST_LISTED = 10
-_DESCRIBED = "see docs/benchmarks/mdcr.md for the form"
-_ANOTHER = (
-    'give {"mdcr": 1, "documents": ...} (docs/benchmarks/mdcr.md); the published form will be read '
-    "when a published file is at hand"
-)
-
-
 def read_conditions(path: Path) -> ConditionsSet:
-    """What a file holds."""
     return parse_conditions(json_object(path, MAX_JSON_BYTES, _ANOTHER), str(path))
 
 

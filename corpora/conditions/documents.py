@@ -28,6 +28,20 @@ MAX_DEPTH = 50
 """Of brackets within brackets."""
 OPERATORS = ("AND", "OR")
 _TOKEN = re.compile(rf"\s*(?:({NAME})(?![A-Za-z0-9_])|([()]))")
+QuestionKind = Literal["q1", "q2", "q3"]
+"""At least one of the documents' requirements / all of them / the maximum number of them."""
+QUESTION_KINDS: tuple[QuestionKind, ...] = ("q1", "q2", "q3")
+RelationKind = Literal["conflicting", "equivalent", "inclusive"]
+UnknownPart = Literal["values", "relations"]
+"""What a file may not say of a question."""
+DOCUMENT_ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
+SENTENCE = r"c\d{1,4}"
+"""What documents and (within their document) sentences are called, as regular expressions."""
+_RELATED: Mapping[RelationKind, str] = {
+    "conflicting": "conflicts with",
+    "equivalent": "is equivalent to",
+    "inclusive": "is narrower than",
+}
 
 
 class ExpressionError(ValueError):
@@ -165,22 +179,7 @@ def _tokens(text: str) -> Iterator[_Token]:
     yield _Token("", len(text) + 1)
 
 
-QuestionKind = Literal["q1", "q2", "q3"]
-"""At least one of the documents' requirements / all of them / the maximum number of them."""
-QUESTION_KINDS: tuple[QuestionKind, ...] = ("q1", "q2", "q3")
-
-RelationKind = Literal["conflicting", "equivalent", "inclusive"]
-
-UnknownPart = Literal["values", "relations"]
-"""What a file may not say of a question."""
-
-DOCUMENT_ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
-SENTENCE = r"c\d{1,4}"
-"""What documents and (within their document) sentences are called, as regular expressions."""
-
-
 def document_of(id: str) -> str:
-    """The document of a condition or sentence, by its id."""
     return id.rpartition("-")[0]
 
 
@@ -198,7 +197,6 @@ class StatedCondition:
 
     @property
     def sentence_id(self) -> str:
-        """What answers name: `doc17-c4`."""
         return f"{self.document}-{self.sentence}"
 
 
@@ -237,13 +235,6 @@ class ConditionRelation:
 
     def __str__(self) -> str:
         return f"{self.first} {_RELATED[self.kind]} {self.second}"
-
-
-_RELATED: Mapping[RelationKind, str] = {
-    "conflicting": "conflicts with",
-    "equivalent": "is equivalent to",
-    "inclusive": "is narrower than",
-}
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from branchwise.corpora.conditions.solver import Derivation, Solution, are_feasi
 
 MAX_ORIGINS = 3
 """Of one group; there may be thousands where conditions stand for each other."""
+_Literal = tuple[str, bool]
+_Step = tuple[_Literal, ConditionRelation]
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,6 @@ def requirements(problem: ConditionsProblem) -> tuple[Requirement, ...]:
 
 
 def explained(problem: ConditionsProblem, solution: Solution) -> tuple[GroupExplanation, ...]:
-    """The groups of the answer in their order."""
     return tuple(
         GroupExplanation(
             group,
@@ -116,10 +117,6 @@ def _origin(problem: ConditionsProblem, derivation: Derivation) -> GroupOrigin:
         },
         tuple(kept.of(id, True) for id in derivation.conditions if id not in derivation.kept),
     )
-
-
-_Literal = tuple[str, bool]
-_Step = tuple[_Literal, ConditionRelation]
 
 
 class _Causes:

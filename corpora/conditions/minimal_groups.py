@@ -38,7 +38,6 @@ class Formula(NamedTuple):
     repeats: bool = False
 
     def holds(self, true: int) -> bool:
-        """Whether it is true if these open conditions are, and no others."""
         if not self.parts:
             return bool(self.bits & true) if self.bits else not self.is_any
         if self.is_any:

@@ -96,7 +96,6 @@ class RelationNetwork:
         )
 
     def bits(self, ids: Iterable[str]) -> int:
-        """The set of these conditions."""
         return sum(self.bit[id] for id in set(ids))
 
     def named(self, bits: int) -> tuple[str, ...]:

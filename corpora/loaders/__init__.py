@@ -223,13 +223,11 @@ class SetCheck(Loading):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many mistakes of each kind there are."""
         counts = self._counts.items()
         return {kind: count for kind, count in counts if self._has_gold or kind != _NO_GOLD}
 
     @property
     def mended(self) -> dict[str, int]:
-        """Those of them that were mended."""
         return {kind: count for kind, count in self.counts.items() if kind in MENDED}
 
     def notes(self) -> Iterator[str]:
@@ -239,11 +237,9 @@ class SetCheck(Loading):
             yield f"{self.source.text}: no question has gold answers: it can be asked, not scored"
 
     def refuse(self, kind: str, error: InputError) -> None:
-        """Take a mistake that leaves its question out."""
         self._take(Mistake(kind, error))
 
     def mend(self, kind: str, error: InputError) -> None:
-        """Take a mistake that the caller then mends."""
         self._take(Mistake(kind, error, mended=True))
 
     def _take(self, mistake: Mistake) -> None:

@@ -14,7 +14,7 @@ from branchwise.base.text import one_line
 from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
 from branchwise.corpora.json_rows import json_object
 from branchwise.corpora.loaders.answers import GoldReader
-from branchwise.corpora.loaders.records import (
+from branchwise.corpora.loaders.published import (
     COMPARE,
     PublishedEntry,
     PublishedRecord,

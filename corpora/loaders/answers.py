@@ -29,11 +29,24 @@ def single(value: Mapping[str, Any]) -> str | None:
     return "one branch" if "name" in value and "answers" in value else None
 
 
-class RecordReader:
-    """Reads a record; what is wrong goes to its place. `refused`: how many mistakes leave it out.
-    `part`: the part of it that is being read, for messages, where it has several like that.
-    `extra`: fields that the format does not have, to be kept in `meta`; those of answers, branches
-    and passages by the name of what they are of."""
+class _Nth(NamedTuple):
+    """Which answer of a branch, for messages; number 0: the only one."""
+
+    number: int
+    branch: str
+
+    def __str__(self) -> str:
+        of = "" if self.branch == DEFAULT_BRANCH else f" of {self.branch!r}"
+        return f"answer {self.number}{of}" if self.number else f"the answer{of}"
+
+
+class GoldReader:
+    """Reads a record and its gold answers; what is wrong goes to its place.
+
+    `refused`: how many mistakes leave it out. `part`: the part of it that is being read, for
+    messages, where it has several like that. `extra`: fields that the format does not have, to be
+    kept in `meta`; those of answers, branches and passages by the name of what they are of.
+    """
 
     def __init__(self, at: RowPlace) -> None:
         self.at = at
@@ -101,7 +114,6 @@ class RecordReader:
         return tuple(texts)
 
     def optional_text(self, value: Any, what: str) -> str | None:
-        """A text, or None for null."""
         if value is None or isinstance(value, str):
             return value
         self.refuse("not-a-text", f"{what} is {json_kind(value)}", "write a text")
@@ -145,21 +157,6 @@ class RecordReader:
         if branches:
             fields |= {"branches": branches, "ambiguous": len(branches) > 1}
         return Question(**fields)
-
-
-class _Nth(NamedTuple):
-    """Which answer of a branch, for messages; number 0: the only one."""
-
-    number: int
-    branch: str
-
-    def __str__(self) -> str:
-        of = "" if self.branch == DEFAULT_BRANCH else f" of {self.branch!r}"
-        return f"answer {self.number}{of}" if self.number else f"the answer{of}"
-
-
-class GoldReader(RecordReader):
-    """Reads the gold answers of a record, too."""
 
     def one_of(self, value: Any, name: str) -> Answer | None:
         """The one answer that a text or a list of its forms says; `name`: of the field."""

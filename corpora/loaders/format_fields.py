@@ -13,6 +13,9 @@ _FULL = {"type": "string", "pattern": r"\S"}
 _NUMBER_OR_TEXT = {"type": ["string", "number"]}
 _LISTED = {"type": "array", "items": _NUMBER_OR_TEXT}
 _IDS = {"anyOf": [_NUMBER_OR_TEXT, _LISTED]}
+_LIKE = 0.8
+"""As like as "answer" is to "answers" and "_id" to "id"; not "metadata" to "meta"."""
+_FORMS = {"type": "array", "items": _NUMBER_OR_TEXT, "minItems": 1}
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,6 @@ OBJECTS: Mapping[str, tuple[FormatField, ...]] = {
 
 
 def names(fields: Iterable[FormatField]) -> frozenset[str]:
-    """What the fields are called."""
     return frozenset(field.name for field in fields)
 
 
@@ -120,10 +122,6 @@ def misspelt(key: str, absent: frozenset[str]) -> str | None:
         return None
     near = nearest(key, sorted(absent), cutoff=_LIKE)
     return near[0] if near else None
-
-
-_LIKE = 0.8
-"""As like as "answer" is to "answers" and "_id" to "id"; not "metadata" to "meta"."""
 
 
 def json_schema() -> dict[str, Any]:
@@ -159,9 +157,6 @@ def json_schema() -> dict[str, Any]:
             "passage": {"anyOf": [_FULL, _object(PASSAGE)]},
         },
     }
-
-
-_FORMS = {"type": "array", "items": _NUMBER_OR_TEXT, "minItems": 1}
 
 
 def _object(fields: Iterable[FormatField]) -> dict[str, Any]:

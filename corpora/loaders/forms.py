@@ -19,6 +19,29 @@ if TYPE_CHECKING:
 
 
 RowReader = Callable[[Mapping[str, Any], "RowPlace"], "Question | None"]
+_OWN = (
+    "id", "question", "task", "answers", "branches", "alternatives", "ambiguous", "passages",
+    "plan", "meta",
+)  # fmt: skip
+_FIELDS = (
+    "id", "question", "answers", "aliases", "branches", "alternatives", "ambiguous", "passages",
+)  # fmt: skip
+_BY_FIELD = dict(zip(_FIELDS, _FIELDS, strict=True)) | {"aliases": "aliases of the one answer"}
+_MULTIHOP = {
+    "_id": "id",
+    "id": "id",
+    "question": "question",
+    "answer": "the one answer",
+    "context": "passages",
+    "supporting_facts": "the answer's support",
+}
+_OF_COLUMNS = "loaders.native.question_by_fields"
+_BY_LAYOUT: tuple[tuple[str, str, RowLayout | None], ...] = (
+    ("csv", "CSV", "csv"),
+    ("jsonl", "JSON, a line each or one array", "json"),
+    ("parquet", "Parquet", "parquet"),
+    ("hf", "a set of the Hugging Face Hub", None),
+)
 
 
 @dataclass(frozen=True)
@@ -85,29 +108,6 @@ def _function(path: str) -> Callable[..., Any]:
     return cast(Callable[..., Any], getattr(import_module(f"branchwise.corpora.{module}"), name))
 
 
-_OWN = (
-    "id", "question", "task", "answers", "branches", "alternatives", "ambiguous", "passages",
-    "plan", "meta",
-)  # fmt: skip
-_FIELDS = (
-    "id", "question", "answers", "aliases", "branches", "alternatives", "ambiguous", "passages",
-)  # fmt: skip
-_BY_FIELD = dict(zip(_FIELDS, _FIELDS, strict=True)) | {"aliases": "aliases of the one answer"}
-_MULTIHOP = {
-    "_id": "id",
-    "id": "id",
-    "question": "question",
-    "answer": "the one answer",
-    "context": "passages",
-    "supporting_facts": "the answer's support",
-}
-_OF_COLUMNS = "loaders.native.question_by_fields"
-_BY_LAYOUT: tuple[tuple[str, str, RowLayout | None], ...] = (
-    ("csv", "CSV", "csv"),
-    ("jsonl", "JSON, a line each or one array", "json"),
-    ("parquet", "Parquet", "parquet"),
-    ("hf", "a set of the Hugging Face Hub", None),
-)
 OWN = QuestionForm(
     name="",
     title="Branchwise's own format",
@@ -181,7 +181,7 @@ _FORMS = (
     QuestionForm(
         name="condambigqa",
         title="CondAmbigQA",
-        reader="loaders.condambigqa.condambigqa_question",
+        reader="loaders.published.condambigqa_question",
         reads={"id": "id", "question": "question", "properties": "branches", "ctxs": "passages"},
         keeps=("answer",),
         mark=("properties",),
@@ -192,7 +192,7 @@ _FORMS = (
     QuestionForm(
         name="fanoutqa",
         title="FanOutQA",
-        reader="loaders.fanoutqa.fanoutqa_question",
+        reader="loaders.published.fanoutqa_question",
         reads={"id": "id", "question": "question", "answer": "branches by its keys"},
         keeps=("answer", "categories", "decomposition", "necessary_evidence"),
         mark=("decomposition", "necessary_evidence"),

@@ -42,7 +42,6 @@ def mdcr_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
 
 
 def mdcr_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
-    """The question of a row; None if it has no answer."""
     conditions = record.get("mdcr")
     if not isinstance(conditions, ConditionsSet):
         at.refuse("form", "is not of a file with documents", "name a file: mdcr:PATH")
@@ -52,7 +51,6 @@ def mdcr_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
 
 
 def questions_of(conditions: ConditionsSet) -> list[Question]:
-    """The set's questions, scenario by scenario."""
     return [
         _question(conditions, scenario, kind, f"{conditions.place(scenario)}, {kind}")
         for scenario in conditions.scenarios
@@ -61,7 +59,6 @@ def questions_of(conditions: ConditionsSet) -> list[Question]:
 
 
 def solved(problem: ConditionsProblem, where: str) -> Solution:
-    """The solution."""
     try:
         return solve(problem)
     except ContradictionError as error:

@@ -42,7 +42,6 @@ def native_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
 
 
 def written(placed: PlacedQuestion) -> bytes:
-    """The line of a question."""
     line = _line(placed.question, placed.task)
     at = RowPlace(Loading(QuestionSource("", OWN, "")), placed.where, 1)
     try:
@@ -123,10 +122,7 @@ def _are_plain(branches: GoldSet) -> bool:
 
 
 class _QuestionReader(GoldReader):
-    """Reads a whole question."""
-
     def read(self, record: Mapping[str, Any]) -> Question | None:
-        """The question, as far as it could be read."""
         if record.get("aliases") is not None:
             what, remedy = 'has "aliases" beside "question"', "write them with their answer: "
             self.refuse("misspelt-field", what, remedy + '"answers": [["A", "alias of A"], "B"]')
@@ -305,7 +301,6 @@ def _set_answers(fields: dict[str, Any], at: RowPlace) -> bool:
 
 
 def _several(text: str, at: RowPlace) -> Any:
-    """The answers in one text."""
     if separator := at.loading.source.separator:
         return [part.strip() for part in text.split(separator) if part.strip()]
     listed = written_list(text)

@@ -130,7 +130,6 @@ class Loading:
         raise error
 
     def mend(self, kind: str, error: InputError) -> None:
-        """Take a mistake that the caller then mends."""
         if self.source.form.is_own:
             words = f"branchwise questions check {shlex.quote(self.source.text)} --fix FILE"
             mend = f"`{words}` mends it"
@@ -161,7 +160,6 @@ class Loading:
             yield f"{self.source.text}: {MENDED[kind]}: {count:,} ({named})"
 
     def warn(self) -> None:
-        """Say so, once."""
         for note in self.notes():
             warn(note)
 
@@ -187,11 +185,9 @@ class RowPlace:
         self.loading.refuse(kind, self._error(what, remedy, of))
 
     def mend(self, kind: str, what: str, remedy: str | None = None, of: str = "") -> None:
-        """Take a mistake of one of the kinds in `MENDED`, which the caller then mends."""
         self.loading.mend(kind, self._error(what, remedy, of))
 
     def keep(self, field: str) -> None:
-        """Count a field that is kept in `meta`."""
         self.loading.keep(field)
 
     def column(self, field: str) -> str:

@@ -132,8 +132,7 @@ GOLD = {
 
 
 @pytest.mark.parametrize(
-    ("path", "lacks"),
-    [(("scenarios", 0, "values"), ("values",)), (("relations",), ("relations",))],
+    ("path", "lacks"), [(("scenarios", 0, "values"), ("values",)), (("relations",), ("relations",))]
 )
 def test_a_file_may_give_answers_instead_of_what_they_follow_from(path, lacks):
     record = changed(*path, to=...)
@@ -211,10 +210,7 @@ A, B, SCENARIO = ("documents", 0), ("documents", 1), ("scenarios", 0)
             changed("relations", 4, "between", to=["A-c1", "B-c3"]),
             "f.json:relation 5: contradicts relation 1: A-c1 and B-c3 cannot both conflict",
         ),
-        (
-            changed("relations", 5, "narrower", to="A-c1") | {},
-            None,
-        ),
+        (changed("relations", 5, "narrower", to="A-c1") | {}, None),
         (changed(*SCENARIO, "documents", to=["A", "D"]), "documents: there is no document 'D'"),
         (changed(*SCENARIO, "documents", to=["A", "A"]), "documents: one is named twice"),
         (changed(*SCENARIO, "documents", to=[]), "f.json: scenarios.0.documents: List should"),
@@ -224,10 +220,7 @@ A, B, SCENARIO = ("documents", 0), ("documents", 1), ("scenarios", 0)
         (changed(*SCENARIO, "values", to={"A-c9": True}), "values: there is no condition 'A-c9'"),
         (changed(*SCENARIO, "values", to={"A-c1": 1}), "values.A-c1: Input should be a valid bool"),
         (changed(*SCENARIO, "text", to=...), 'needs either "text" and "values", or "parts"'),
-        (
-            changed(*SCENARIO, "parts", to=[]),
-            'needs either "text" and "values", or "parts"',
-        ),
+        (changed(*SCENARIO, "parts", to=[]), 'needs either "text" and "values", or "parts"'),
         (
             changed(*SCENARIO, "values", to=...),
             'f.json:scenario worked: has neither "values" nor gold of q1; give one of them',

@@ -52,11 +52,7 @@ def test_answers_are_listed_with_their_alternatives():
 
 def test_an_explanation_names_expressions_values_and_relations():
     lines = typed("solve", WORKED, "--explain").output.splitlines()
-    assert lines[1:4] == [
-        "  A needs c1 OR c2",
-        "  B needs c3 AND c4",
-        "  C needs c5 AND c6",
-    ]
+    assert lines[1:4] == ["  A needs c1 OR c2", "  B needs c3 AND c4", "  C needs c5 AND c6"]
     assert lines[-8:] == [
         "    not possible: A needs c1 OR c2, B needs c3 AND c4; but A-c1 conflicts with B-c3 and "
         "A-c2 conflicts with B-c3",
@@ -79,32 +75,6 @@ def test_values_are_explained(tmp_path):
     assert "    B-c3 is true: the scenario says so" in lines
     assert "    nothing more is needed" in lines
     assert "      gives B and C by the scenario alone" in lines
-
-
-def test_a_program_gets_the_same():
-    found = json.loads(typed("solve", WORKED, "--json").output)
-    assert found[2] == {
-        "scenario": "worked",
-        "kind": "q3",
-        "documents": ["A", "B", "C"],
-        "answer": 2,
-        "groups": [["C-c5", "C-c6"]],
-    }
-    explained = json.loads(typed("solve", WORKED, "--json", "--explain").output)
-    assert [one | found[n] for n, one in enumerate(explained)] == explained
-    assert explained[1]["obstacles"] == [
-        {
-            "documents": [["A", "c1 OR c2"], ["B", "c3 AND c4"]],
-            "values": {},
-            "relations": [
-                {"kind": "conflicting", "first": "A-c1", "second": "B-c3"},
-                {"kind": "conflicting", "first": "A-c2", "second": "B-c3"},
-            ],
-        }
-    ]
-    (group,) = explained[2]["explanations"]
-    assert group["group"] == ["C-c5", "C-c6"]
-    assert group["origins"][0]["needed"] == {"B": ["B-c3", "B-c4"], "C": ["C-c5", "C-c6"]}
 
 
 def test_many_groups_are_cut_for_people_only(tmp_path):

@@ -1,14 +1,12 @@
 """AmbigNQ and CAmbigNQ: published forms, counts of a real file, what is refused."""
 
 import json
-from collections import Counter
 from copy import deepcopy
 
 import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
-from support.needs import DATA, needs_data
 
 SINGLE = {"type": "singleAnswer", "answer": ["David Morse", "Morse", "Morse"]}
 SEVERAL = {
@@ -145,29 +143,6 @@ def test_bad_data_is_one_line_that_names_file_and_entry(load, form, change, mess
         load(form, entry)
     assert "\n" not in str(caught.value)
     assert "data.json:entry 1" in str(caught.value)
-
-
-@pytest.mark.slow
-@needs_data
-def test_the_light_training_file_loads_whole():
-    loaded = load_questions(f"ambignq:{DATA / 'ambignq' / 'train_light.json'}")
-    assert len(loaded) == 10_036
-    ambiguous = [question for question in loaded.questions if question.ambiguous]
-    # 40 more than CAmbigNQ's 4,699 clarification questions and 9,996 questions in all.
-    assert len(ambiguous) == 4_739
-    annotators = [question.meta.get("annotators", 1) for question in loaded.questions]
-    assert Counter(annotators) == {1: 9_887, 2: 83, 3: 66}
-    sets = [gold for question in loaded.questions for gold in question.gold_sets]
-    # Of the file's 10,251 annotations, 115 say the same as an earlier one of their question.
-    readings = [branch for gold in sets for branch in gold]
-    forms = [form for branch in readings for answer in branch.answers for form in answer.forms]
-    assert (len(sets), len(readings), len(forms)) == (10_136, 19_426, 27_707)
-    assert Counter(len(question.gold_sets) for question in loaded.questions) == {
-        1: 9_947,
-        2: 78,
-        3: 11,
-    }
-    assert all(len(gold) > 1 for question in ambiguous for gold in question.gold_sets)
 
 
 def test_queries_are_texts_however_deep_what_is_beside_them(load):

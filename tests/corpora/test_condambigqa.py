@@ -7,7 +7,7 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions, questions_digest
-from branchwise.corpora.loaders.condambigqa import without_markers
+from branchwise.corpora.loaders.published import without_markers
 from branchwise.corpora.passages import passage_id
 
 CONTEXTS = [
@@ -75,13 +75,6 @@ def test_a_property_that_is_itself_a_list_is_written_out(load):
     question = load(prop("a"), [prop("b"), [prop("c")]])
     assert [branch.name for branch in question.branches] == ["a", "b", "c"]
     assert question.ambiguous
-
-
-def test_unknown_fields_are_kept_in_meta_with_a_warning(load):
-    with pytest.warns(UserWarning, match=r"kept in meta: extra \(1\)$"):
-        question = load(prop() | {"reason": "none"}, answer=["a"], extra=1)
-    assert question.branches[0].name == "reading"
-    assert (question.meta["answer"], question.meta["extra"]) == (["a"], 1)
 
 
 def test_slots_keep_their_order_and_repeats(load):
@@ -191,21 +184,8 @@ def written_out(properties):
         yield from written_out(one) if isinstance(one, list) else [one]
 
 
-def test_misnumbered_citations_of_the_published_half_go_to_the_passage_they_quote(
-    condambigqa_dir,
-):
+def test_misnumbered_citations_of_the_published_half_go_to_the_passage_they_quote(condambigqa_dir):
     question = load_questions(f"condambigqa:{condambigqa_dir / 'dev.json'}").questions[15]
     slots = [passage.id for passage in question.passages]
     # "1. World Series television ratings" quotes passage 7, "2. The Dark Night" passage 4.
     assert [slots.index(id) + 1 for id in question.branches[1].citations] == [7, 4]
-
-
-def test_the_older_form_says_the_same_without_markers(condambigqa_dir):
-    old = load_questions(f"condambigqa:{condambigqa_dir / 'dev_v1_sample.json'}")
-    texts = [b.name + b.answers[0].text for question in old.questions for b in question.branches]
-    assert (len(old), len(texts)) == (20, 46)
-    entries = json.loads((condambigqa_dir / "dev_v1_sample.json").read_text())
-    properties = [one for entry in entries for one in written_out(entry["properties"])]
-    assert all(isinstance(one["groundtruth"], list) for one in properties)
-    assert sum(len(one["citations"]) for one in properties) == 129
-    assert not [text for text in texts if "[Fragment" in text]

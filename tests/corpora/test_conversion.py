@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from branchwise import System, run, score
-from branchwise.__main__ import main
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.forms import FORMS
 from branchwise.corpora.questions import Question
@@ -37,18 +36,14 @@ OWN: dict[str, Any] = {
 
 
 @pytest.fixture
-def convert(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> Any:
+def convert(tmp_path: Path, type_in: Any) -> Any:
     """The converted file of a source; the refusal where there is one."""
 
     def _convert(source: str, *options: str) -> str:
         out = tmp_path / "converted.jsonl"
-        words = ["branchwise", "questions", "convert", source, *options, "--out", str(out)]
-        monkeypatch.setattr("sys.argv", words)
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        assert ended.value.code == 0 or not out.exists()
-        return str(out) if ended.value.code == 0 else said.err
+        code, _, err = type_in("questions", "convert", source, *options, "--out", out)
+        assert code == 0 or not out.exists()
+        return err if code else str(out)
 
     return _convert
 
@@ -154,7 +149,7 @@ def test_published_sets_are_read_back_as_they_are(convert: Any, form: str) -> No
     ],
 )
 def test_a_task_that_is_none_or_not_everyones_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any, tasks: Any, message: str
+    tmp_path: Path, type_in: Any, tasks: Any, message: str
 ) -> None:
     path = tmp_path / "q.jsonl"
     rows = [
@@ -162,13 +157,8 @@ def test_a_task_that_is_none_or_not_everyones_is_one_line(
         for n, task in enumerate(tasks)
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
-    for words in (
-        ["run", "--questions", path, "--out", tmp_path / "R"],
-        ["questions", "check", path],
-    ):
-        monkeypatch.setattr("sys.argv", ["branchwise", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = "".join(capsys.readouterr())
-        assert ended.value.code == (2 if words[0] == "run" else 1)
-        assert f"{path}:{message}" in said
+    run = type_in("run", "--questions", path, "--out", tmp_path / "R")
+    check = type_in("questions", "check", path)
+    assert (run[0], check[0]) == (2, 1)
+    assert f"{path}:{message}" in run[2]
+    assert f"{path}:{message}" in check[1] + check[2]

@@ -1,13 +1,11 @@
 """`corpus build`: from corpus files and question sets, whole or not at all."""
 
-import gzip
 import json
 import signal
 import subprocess
 import sys
 
 import pytest
-import zstandard
 
 from branchwise.base.errors import InputError
 from branchwise.corpora import build as build_module
@@ -31,28 +29,6 @@ def test_own_ids_are_kept_with_the_hash_beside(tmp_path):
         "hash": passage_id("A", "x"),
     }
     assert (len(built.corpus), list(built.omissions.lines())) == (2, [])
-
-
-def test_plain_gzip_and_zstd_give_the_same_corpus(tmp_path):
-    (tmp_path / "in.jsonl").write_bytes(LINES)
-    (tmp_path / "in.jsonl.gz").write_bytes(gzip.compress(LINES))
-    frames = [zstandard.compress(part) for part in (LINES[:20], LINES[20:])]
-    (tmp_path / "in.jsonl.zst").write_bytes(b"".join(frames))
-    digests = {
-        build_corpus(str(tmp_path / f"in.jsonl{end}"), tmp_path / f"C{end}").corpus.sha256
-        for end in ("", ".gz", ".zst")
-    }
-    assert len(digests) == 1
-
-
-@pytest.mark.parametrize("end", [".gz", ".zst"])
-def test_a_damaged_archive_is_one_line(tmp_path, end):
-    packed = gzip.compress(LINES) if end == ".gz" else zstandard.compress(LINES)
-    for data in (b"plain text", packed[:-9]):
-        (tmp_path / f"in.jsonl{end}").write_bytes(data)
-        with pytest.raises(InputError, match=rf"in\.jsonl{end}"):
-            build_corpus(str(tmp_path / f"in.jsonl{end}"), tmp_path / "C")
-    assert not (tmp_path / "C").exists()
 
 
 def test_passages_without_ids_get_hashes_and_repeats_are_left_out(write, tmp_path):
@@ -103,29 +79,6 @@ def test_question_sets_give_their_passages_once(write, tmp_path):
     assert [built.corpus.passage(row).title for row in (0, 1)] == ["T", "U"]
     assert (len(built.corpus), built.omissions.as_json()["double"]["count"]) == (2, 1)
     assert "hash" not in records(tmp_path / "C")[0]
-
-
-def test_a_question_that_brings_a_passage_twice_gives_it_once(write, tmp_path):
-    passage = {"id": "p", "title": "T", "text": "x"}
-    answers = {"question": "?", "answers": {"default": ["a"]}}
-    source = write("q.jsonl", {"id": "1", "passages": [passage, passage]} | answers)
-    built = build_corpus(str(source), tmp_path / "C")
-    assert (len(built.corpus), built.omissions.as_json()["double"]["count"]) == (1, 1)
-
-
-def test_one_id_for_two_passages_of_different_questions_is_refused(write, tmp_path):
-    question = {"question": "?", "answers": {"default": ["a"]}}
-    source = write(
-        "q.jsonl",
-        *(
-            question | {"id": t, "passages": [{"id": "p", "title": t, "text": "x"}]}
-            for t in ("T", "U")
-        ),
-    )
-    with pytest.raises(
-        InputError, match=r"question 'U': id 'p' is already used by another .*question 'T'"
-    ):
-        build_corpus(str(source), tmp_path / "C")
 
 
 def test_questions_without_passages_make_no_corpus(write, tmp_path):
@@ -187,18 +140,3 @@ def test_a_killed_build_leaves_no_folder_that_opens(write, tmp_path):
     for folder in (left, out):
         with pytest.raises(InputError, match="no corpus here"):
             Corpus.open(folder)
-
-
-def test_a_built_corpus_opens_without_another_scan(write, tmp_path, monkeypatch):
-    source = write("in.jsonl", {"contents": "A\nx"})
-    build_corpus(str(source), tmp_path / "C")
-    monkeypatch.setattr(
-        "branchwise.corpora.folder.scan_corpus", lambda _: pytest.fail("scanned again")
-    )
-    assert len(Corpus.open(tmp_path / "C")) == 1
-
-
-def test_the_published_half_gives_its_distinct_passages(condambigqa_dir, tmp_path):
-    built = build_corpus(f"condambigqa:{condambigqa_dir / 'dev.json'}", tmp_path / "C")
-    assert len(built.corpus) + built.omissions.as_json()["double"]["count"] == 102 * 20
-    assert len(built.corpus) == 2020

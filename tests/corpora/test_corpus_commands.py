@@ -1,8 +1,6 @@
 """`branchwise corpus …` as a user types it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -41,11 +39,6 @@ def test_build_index_search_and_info_work_in_a_row(write, tmp_path):
     assert (facts["passages"], list(facts["indexes"])) == (2, ["bm25"])
 
 
-def test_search_over_the_real_encoder(indexed_dir):
-    found = invoke("search", indexed_dir, "Which volcano is on Sicily?", "--retriever", "hybrid")
-    assert found.stdout.startswith("1. [volcano] Etna")
-
-
 def test_passages_cannot_steer_the_terminal(write, tmp_path):
     source = write("in.jsonl", {"id": "p", "contents": "T\x1b[31m\nvolcano \x1b]0;owned\x07 end"})
     invoke("build", "--from", source, "--out", tmp_path / "C")
@@ -62,44 +55,9 @@ def test_info_says_what_is_wrong_with_an_index(write, tmp_path):
     assert "another corpus" in shown
 
 
-@needs_local
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("search", "nowhere", "x"),
-        ("info", "nowhere"),
-        ("index", "nowhere"),
-        ("build", "--from", "nowhere.jsonl", "--out", "C"),
-    ],
-)
-def test_a_missing_corpus_is_bad_input(tmp_path, monkeypatch, arguments):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="nowhere"):
-        invoke(*arguments)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_bm25_takes_no_encoder(corpus_dir):
     with pytest.raises(InputError, match="bm25 has no encoder"):
         invoke("index", corpus_dir, "--kind", "bm25", "--encoder", "x")
-
-
-@pytest.mark.parametrize("command", ["build", "index", "search", "info"])
-def test_help_shows_an_example(command):
-    assert "Example: branchwise corpus" in invoke(command, "--help").stdout
-
-
-@pytest.mark.usefixtures("process")
-def test_loading_the_commands_loads_no_heavy_library():
-    heavy = ["torch", "faiss", "numpy", "sentence_transformers", "langchain_core"]
-    program = (
-        "import sys, branchwise.commands.corpus, branchwise.commands.tools;"
-        f"print([name for name in {heavy} if name in sys.modules])"
-    )
-    shown = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert shown.stdout.strip() == "[]"
 
 
 @needs_local

@@ -11,7 +11,6 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.build import build_corpus, build_index
-from branchwise.corpora.forms import CORPUS_FORMS
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.passages import Passage, passage_id
 from support.needs import DATA, needs_data
@@ -311,15 +310,6 @@ def test_a_passage_that_no_corpus_file_could_hold_is_refused(
     source = write("p.jsonl", {"text": "a"}, {"text": "x" * 100})
     with pytest.raises(InputError, match=r"p\.jsonl:2: the passage takes more than .*--split"):
         build_corpus(str(source), tmp_path / "C")
-
-
-def test_every_row_form_reads_fields(tmp_path: Path) -> None:
-    assert {name for name, form in CORPUS_FORMS.items() if form.renames} == {
-        "jsonl",
-        "csv",
-        "parquet",
-        "hf",
-    }
 
 
 @needs_data

@@ -10,8 +10,7 @@ import pytest
 from branchwise.base.errors import InputError
 from branchwise.corpora import encoder_models
 from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model
-from branchwise.corpora.encoders import load_encoder, reopen_encoder
-from branchwise.corpora.openvino_encoder import has_openvino
+from branchwise.corpora.encoders import has_openvino, load_encoder, reopen_encoder
 
 pytestmark = pytest.mark.slow
 
@@ -167,11 +166,7 @@ def test_a_missing_bundle_says_what_to_install(monkeypatch):
     [
         ("intfloat/e5-base-v2", "query: ", "passage: "),
         ("intfloat/multilingual-e5-small", "query: ", "passage: "),
-        (
-            "BAAI/bge-base-en-v1.5",
-            "Represent this sentence for searching relevant passages: ",
-            "",
-        ),
+        ("BAAI/bge-base-en-v1.5", "Represent this sentence for searching relevant passages: ", ""),
         ("intfloat/multilingual-e5-large-instruct", None, None),
         ("BAAI/bge-m3", None, None),
         ("sentence-transformers/all-mpnet-base-v2", None, None),

@@ -1,13 +1,11 @@
 """FanOutQA: how nested answers become branches, and the counts of the published file."""
 
 import json
-from collections import Counter
 
 import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
-from support.needs import DATA, needs_data
 
 ENTRY = {"id": "q", "question": " How old\nare they? ", "answer": 1}
 
@@ -74,28 +72,3 @@ def test_pages_of_evidence_are_named_once_and_steps_may_be_nested(load):
 def test_an_answer_that_says_nothing_is_refused(load, answer, message):
     with pytest.raises(InputError, match=rf"dev\.json:entry 1: {message}"):
         load(answer)
-
-
-def leaves(answer):
-    """Values of a nested answer, and the keys above them, one by one."""
-    if isinstance(answer, dict):
-        return [pair for key, own in answer.items() for pair in [("key", key), *leaves(own)]]
-    if isinstance(answer, list):
-        return [pair for own in answer for pair in leaves(own)]
-    return [("value", answer)]
-
-
-@needs_data
-def test_nothing_of_the_published_file_is_lost():
-    path = DATA / "fanoutqa" / "dev.json"
-    questions = load_questions(f"fanoutqa:{path}").questions
-    published = json.loads(path.read_text())
-    assert len(questions) == len(published) == 310
-    counted = Counter(kind for entry in published for kind, _ in leaves(entry["answer"]))
-    branches = [branch for question in questions for branch in question.branches]
-    assert counted == {"key": 1_494, "value": 1_585}
-    repeated = 3  # in two lists
-    assert sum(branch.name != "default" for branch in branches) == counted["key"]
-    assert sum(len(branch.answers) for branch in branches) == counted["value"] - repeated
-    assert sum(question.branches[0].name == "default" for question in questions) == 36
-    assert [question.meta["answer"] for question in questions] == [e["answer"] for e in published]

@@ -51,15 +51,6 @@ def test_paths_count_from_the_files_folder(config, tmp_path, monkeypatch):
     assert whole["model2path"] == {"e5": str(tmp_path), "bge": "BAAI/bge-base-en-v1.5"}
 
 
-def test_else_paths_count_from_where_one_is_as_in_flashrag(config, tmp_path, monkeypatch):
-    away = tmp_path / "away"
-    away.mkdir()
-    (away / "other.index").write_bytes(b"vectors")
-    monkeypatch.chdir(away)
-    _, whole = read_config(config(paths="index_path: other.index\ncorpus_path: corpus.jsonl\n"))
-    assert whole["index_path"] == str(away / "other.index")
-
-
 def test_the_index_may_stand_in_flashrags_table(config):
     text = "method2index:\n  e5: e5_Flat.index\n"
     settings, whole = read_config(config(text, paths="corpus_path: corpus.jsonl\n"))
@@ -84,11 +75,6 @@ def test_what_is_described_has_what_a_ranking_depends_on_and_nothing_else(config
         "rerank_max_length": 512,
         "retrieval_topk": 9,
     }
-
-
-def test_a_reranker_gets_fifty_passages_unless_the_file_says_otherwise(config):
-    assert read_config(config())[1]["retrieval_topk"] == 50
-    assert read_config(config("retrieval_topk: 7\n"))[1]["retrieval_topk"] == 7
 
 
 @pytest.mark.parametrize(
@@ -360,11 +346,6 @@ def test_a_reranker_ranks_its_candidates_and_k_says_how_many_are_left(flashrag):
     hits = flashrag("reranked").search(["volcano in Sicily"], 12)[0]
     assert ranking(hits) == ranking(candidates)  # the same model scores them, so in this order
     assert ranking(flashrag("reranked").search(["volcano in Sicily"], 2)[0]) == ranking(hits)[:2]
-
-
-@needs_flashrag
-def test_bm25_finds_by_words(flashrag):
-    assert ranking(flashrag("bm25").search(["volcano Pompeii ash"], 1)[0]) == ["volcano-2"]
 
 
 @needs_flashrag

@@ -183,58 +183,6 @@ def test_another_way_to_encode_is_refused(corpus, vectors, settings, said):
     assert not (corpus / "index").exists()
 
 
-def test_another_order_of_passages_is_refused(corpus, vectors):
-    with pytest.raises(InputError, match="gets another vector"):
-        import_index(corpus, write_index(corpus, np.roll(vectors, 1, axis=0)))
-
-
-def test_another_number_of_passages_is_refused(corpus, vectors):
-    with pytest.raises(InputError, match=r"holds 11 vectors, the corpus 12 passages"):
-        import_index(corpus, write_index(corpus, vectors[:11]))
-
-
-def test_another_dimension_is_refused(corpus, vectors):
-    with pytest.raises(InputError, match="have 100 dimensions, those of all-MiniLM-L6-v2 384"):
-        import_index(corpus, write_index(corpus, vectors[:, :100]))
-
-
-def test_vectors_of_other_lengths_are_refused(corpus, vectors):
-    with pytest.raises(InputError, match="not of unit length"):
-        import_index(corpus, write_index(corpus, 3 * vectors))
-
-
-@pytest.mark.parametrize("vector", [np.nan, 0.0])
-def test_vectors_that_are_none_are_refused(corpus, vectors, vector):
-    with pytest.raises(InputError, match="not of unit length"):
-        import_index(corpus, write_index(corpus, np.full_like(vectors, vector)))
-
-
-@pytest.mark.parametrize("kind", ["SQfp16", "HNSW8", "IVF2,Flat"])
-def test_an_index_that_is_not_exact_is_refused(corpus, vectors, kind):
-    with pytest.raises(InputError, match=r"not an exact index.*--faiss_type Flat"):
-        import_index(corpus, write_index(corpus, vectors, kind))
-
-
-def test_distances_are_refused(corpus, vectors):
-    import faiss
-
-    with pytest.raises(InputError, match="not an exact index of inner products"):
-        import_index(corpus, write_index(corpus, vectors, metric=faiss.METRIC_L2))
-
-
-def test_a_file_that_is_no_index_is_refused(corpus):
-    (corpus / "x.index").write_bytes(b"garbage")
-    with pytest.raises(InputError, match=r"x\.index: is not a faiss index"):
-        import_index(corpus, corpus / "x.index")
-    with pytest.raises(InputError, match=r"y\.index: no such file"):
-        import_index(corpus, corpus / "y.index")
-
-
-def test_a_name_must_be_plain(corpus, vectors):
-    with pytest.raises(InputError, match="cannot name an index"):
-        import_index(corpus, write_index(corpus, vectors), name="../x")
-
-
 def test_the_command_takes_the_file_and_says_what_to_type_next(corpus, vectors):
     from typer.testing import CliRunner
 

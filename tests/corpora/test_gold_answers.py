@@ -33,19 +33,6 @@ def test_gold_is_read_from_json_and_written_as_it_was():
     assert orjson.loads(orjson.dumps(made())) == described
 
 
-def test_what_is_not_said_is_empty():
-    (branch,) = read({"name": "default", "answers": [{"text": "Heat"}]}).branches
-    assert branch == Branch(name="default", answers=(Answer(text="Heat"),))
-    assert orjson.loads(orjson.dumps(branch)) == {
-        "name": "default",
-        "answers": [
-            {"text": "Heat", "aliases": [], "qid": None, "support": [], "description": None}
-        ],
-        "qid": None,
-        "citations": [],
-    }
-
-
 def test_a_text_that_several_questions_have_is_held_once():
     one, other = read().branches[0], read().branches[0]
     assert one is not other
@@ -62,15 +49,6 @@ def test_a_text_that_several_questions_have_is_held_once():
             strict=True,
         )
     )
-
-
-class OtherText(str):
-    """A kind of `str`, which cannot be held as others are."""
-
-
-def test_any_kind_of_text_is_taken():
-    assert type(Answer(text=OtherText("Heat")).text) is str
-    assert replace(made(), name=OtherText("default")).name == "default"
 
 
 def test_gold_is_a_value():

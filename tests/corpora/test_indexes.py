@@ -127,11 +127,7 @@ def test_an_index_analysed_another_way_is_refused(copied):
 
 
 @pytest.mark.parametrize(
-    ("name", "file"),
-    [
-        ("flat", "vectors.faiss"),
-        ("bm25", "tantivy/meta.json"),
-    ],
+    ("name", "file"), [("flat", "vectors.faiss"), ("bm25", "tantivy/meta.json")]
 )
 def test_damaged_index_files_are_refused(copied, name, file):
     if name not in index_names(copied):

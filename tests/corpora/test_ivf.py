@@ -132,10 +132,6 @@ def test_a_ranking_depends_neither_on_its_company_nor_on_k(built):
     assert [hits[:2] for hits in together] == retriever.search(queries, 2)
 
 
-def test_nothing_is_kept_once_the_index_is_whole(built):
-    assert sorted(path.name for path in (built / "index").iterdir()) == ["bm25", "flat", "ivf"]
-
-
 @pytest.mark.parametrize("file", ["lists.faiss", KEPT_VECTORS])
 @pytest.mark.parametrize("left", [0, 0.5, 0.99])
 def test_damaged_vectors_are_refused(built, tmp_path, file, left):

@@ -112,22 +112,11 @@ def test_queries_are_analysed_like_passages(index):
     assert [hit.row for hit in found.rank(["an eruption of a volcano"], 2)[0]] == [0]
 
 
-def test_ties_are_ordered_by_id(index):
-    found = index(*["same words"] * 5, "other thing").rank(["same"], 3)[0]
-    assert [hit.row for hit in found] == [4, 3, 2]
-
-
 def test_ties_across_any_depth_are_ordered_by_id(index):
     """More passages tie than are fetched at once; ids begin at p0009 and descend to p-291."""
     found = index(*["same words"] * 300, "same same words").rank(["same"], 3)[0]
     ids = sorted(f"p{9 - row:04}" for row in range(300))
     assert [f"p{9 - hit.row:04}" for hit in found] == ["p-291", *ids[:2]]
-
-
-def test_a_batch_ranks_each_query_as_alone(index):
-    built = index("volcano lava ash", "river lava", "stone bridge river", "ash")
-    queries = ["lava", "river ash", "stone"]
-    assert built.rank(queries, 3) == [built.rank([query], 3)[0] for query in queries]
 
 
 @pytest.mark.parametrize(
@@ -202,11 +191,6 @@ def test_without_a_temporary_folder_the_index_is_not_called_damaged(tmp_path, mo
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     with pytest.raises(InputError, match=r"no temporary folder can be made .*TMPDIR"):
         indexed(tmp_path / "C", ["lava"])
-
-
-def test_analysis_lowers_drops_stop_words_and_stems():
-    terms = analysed("The Volcanoes, a volcano & erupting! Ωmega_1 x")
-    assert terms == ["volcano", "volcano", "erupt", "ωmega_1"]
 
 
 @given(st.text() | st.text(st.characters(max_codepoint=127)))

@@ -1,13 +1,12 @@
 """`questions check`: every mistake in its line, and what is mended."""
 
 import json
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from branchwise.__main__ import main
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import MENDED
@@ -152,15 +151,8 @@ MISTAKES = [
 
 
 @pytest.fixture
-def type_in(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["branchwise", "questions", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return call
+def type_in(type_in: Typed) -> Typed:
+    return partial(type_in, "questions")
 
 
 @pytest.fixture

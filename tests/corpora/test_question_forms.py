@@ -13,7 +13,7 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
-from branchwise.corpora.loaders.forms import FORMS, OWN, form_of
+from branchwise.corpora.loaders.forms import FORMS, form_of
 from branchwise.corpora.passages import passage_id
 from branchwise.corpora.questions import Question
 from support.corpora.published_sets import SAMPLES, sample
@@ -337,15 +337,6 @@ def test_unknown_fields_of_a_published_form_are_kept_and_told(load: Any) -> None
     assert "none" not in question.meta
 
 
-@pytest.mark.parametrize("form", [OWN, *FORMS.values()], ids=lambda form: form.name or "own")
-def test_a_form_is_a_row_that_says_everything(form: Any) -> None:
-    assert callable(form.load())
-    assert form.title
-    assert form.reads
-    assert form.takes_fields or form.mark
-    assert form.takes_fields or form.is_own or (form.origin.startswith("https://") and form.licence)
-
-
 @pytest.mark.slow
 @needs_data
 @pytest.mark.filterwarnings("ignore:.* answers left out")
@@ -437,24 +428,3 @@ _EXPECTED = {
     "fanoutqa": _of_fanoutqa,
     "2wiki": _of_2wiki,
 }
-
-
-@needs_data
-def test_the_verl_rows_of_musique_load_by_their_fields() -> None:
-    from pyarrow import parquet
-
-    path = DATA / "musique" / "test.parquet"
-    fields = {
-        "id": "extra_info.index",
-        "question": "extra_info.question",
-        "answers": "extra_info.answer",
-    }
-    with pytest.warns(UserWarning, match="kept in meta"):
-        loaded = load_questions(f"parquet:{path}", fields=fields).questions
-    table = parquet.read_table(path)
-    info = table.column("extra_info").to_pylist()
-    assert len(loaded) == table.num_rows == 2_417
-    for question, row in zip(loaded, info, strict=True):
-        assert (question.id, question.question) == (str(row["index"]), row["question"])
-        assert gold(question) == {"default": [(row["answer"],)]}
-        assert question.meta["extra_info"] == {"split": row["split"]}

@@ -101,22 +101,6 @@ def test_readings_come_in_a_field_of_their_own(file: Any) -> None:
     assert other.answers[0].text == "Mann"
 
 
-def test_parquet_with_nested_columns(tmp_path: Path) -> None:
-    import pyarrow as arrow
-    from pyarrow import parquet
-
-    path = tmp_path / "q.parquet"
-    rows = [
-        {"extra": {"question": "Who?", "answer": ["Mann", "Scott"]}, "n": 1},
-        {"extra": {"question": "What?", "answer": None}, "n": 2},
-    ]
-    parquet.write_table(arrow.Table.from_pylist(rows), path)
-    fields = {"id": "n", "question": "extra.question", "answers": "extra.answer"}
-    one, two = load_questions(f"parquet:{path}", fields=fields, require_gold=False).questions
-    assert (one.id, gold(one)) == ("1", {"default": [("Mann",), ("Scott",)]})
-    assert (two.id, two.branches) == ("2", ())
-
-
 @pytest.mark.parametrize(
     ("row", "fields", "message"),
     [

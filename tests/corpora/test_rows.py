@@ -1,11 +1,10 @@
-"""Rows of JSON, CSV and Parquet files: what they are, where they are, what is refused."""
+"""Rows of JSON and CSV files: what they are, where they are, what is refused, by which fields."""
 
+import csv
 import gzip
+import io
 import json
-import math
 from collections.abc import Callable
-from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.rows import layout_of, read_rows
+from branchwise.commands.options import spread_fields
+from branchwise.corpora.rows import FieldNames, files_of, layout_of, read_rows
 
 OBJECTS = st.lists(
     st.dictionaries(
@@ -214,52 +214,97 @@ def test_bad_csv_is_refused_at_its_line(
         rows(path)
 
 
-def test_columns_are_read_with_what_is_in_them(tmp_path: Path) -> None:
-    import pyarrow as arrow
-    from pyarrow import parquet
+def refusal(path: Path, content: bytes) -> str:
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        [*read_rows(path)]
+    return str(caught.value).removeprefix(str(path))
 
-    path = tmp_path / "q.parquet"
-    values = [
-        {"id": 1, "who": {"name": "A", "also": ["B", None]}, "score": 0.5, "raw": b"x", "on": None},
-        {
-            "id": 2,
-            "who": None,
-            "score": math.nan,
-            "raw": b"\xff",
-            "on": datetime(2026, 11, 24, 1, 2),
-        },
+
+@pytest.mark.parametrize("before", [b"", b"["])
+def test_nesting_without_end_is_refused(tmp_path: Path, before: bytes) -> None:
+    assert refusal(tmp_path / "f.json", before + b'{"a":' * 200_000).startswith(":1: ")
+
+
+def test_a_number_of_thousands_of_digits_is_refused(tmp_path: Path) -> None:
+    line = refusal(tmp_path / "f.json", b'[{"a": ' + b"9" * 5_000 + b"}]")
+    assert line == ":1: holds a number of thousands of digits; shorten it"
+
+
+def test_utf_16_is_named(tmp_path: Path) -> None:
+    for name in ("f.jsonl", "f.csv"):
+        found = refusal(tmp_path / name, "\ufeffa,b".encode("utf-16-le"))
+        assert found == ": is UTF-16; save it as UTF-8"
+
+
+def test_a_row_of_csv_without_end_is_not_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("branchwise.corpora.table_rows._MOST_ROW_BYTES", 2**20)
+    packed = gzip.compress(b"a,b\n" + b'"\n",' * 2**20)
+    assert refusal(tmp_path / "f.csv.gz", packed).startswith(":2: the row is longer than")
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b'a,b\n\n1,"x\n2,y\n', ":3: a quotation mark is never closed"),
+        (b'a,b\n1,"x"y\n', ":2: ',' expected after '\"'; write a quotation mark in a cell as"),
+    ],
+)
+def test_a_quotation_mark_swallows_no_rows(tmp_path: Path, content: bytes, line: str) -> None:
+    assert refusal(tmp_path / "f.csv", content).startswith(line)
+
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"))
+
+
+@given(table=st.lists(st.tuples(CELLS, CELLS), max_size=5), delimiter=st.sampled_from(",;\t|"))
+def test_what_python_writes_as_csv_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, table: list[tuple[str, str]], delimiter: str
+) -> None:
+    written = io.StringIO(newline="")
+    csv.writer(written, delimiter=delimiter).writerows([("a", "b"), *table])
+    path = tmp_path_factory.mktemp("csv") / "f.csv"
+    path.write_bytes(written.getvalue().encode())
+    expected = [tuple(cell or None for cell in row) for row in table if any(row)]
+    assert [tuple(row.fields.values()) for row in read_rows(path)] == expected
+
+
+def test_the_files_of_a_folder_are_those_of_the_layout(tmp_path: Path) -> None:
+    for name in ("b.csv", "a.csv.gz", "c.jsonl", "d.tsv"):
+        (tmp_path / name).touch()
+    assert [path.name for path in files_of(tmp_path, "csv")] == ["a.csv.gz", "b.csv", "d.tsv"]
+    with pytest.raises(InputError, match=r"is a folder without a \*\.parquet or \*\.pq"):
+        files_of(tmp_path, "parquet")
+
+
+KNOWN = ("id", "title", "text")
+
+
+def test_named_fields_are_told_from_the_rest() -> None:
+    names = FieldNames.of(["text=body", "title=doc.name", "id=ids.1"], KNOWN)
+    row = {"body": "b", "text": "other", "doc": {"name": "n", "x": 1}, "ids": ["i", "j"]}
+    assert names.missing(row) is None
+    found, rest = names.split(row)
+    assert found == {"text": "b", "title": "n", "id": "j"}
+    assert rest == {"text": "other", "doc": {"x": 1}, "ids": ["i", "j"]}
+
+
+def test_a_name_with_a_dot_comes_before_a_path() -> None:
+    names = FieldNames.of({"text": "a.b"}, KNOWN)
+    assert names.split({"a.b": 1, "a": {"b": 2}}) == ({"text": 1}, {"a": {"b": 2}})
+
+
+def test_a_row_that_lacks_a_column_has_no_such_field() -> None:
+    names = FieldNames.of(["text=body"], KNOWN)
+    assert names.missing({"text": "x"}) == ("text", "body")
+    assert names.split({"text": "x"}) == ({}, {"text": "x"})
+
+
+def test_an_option_takes_several_names() -> None:
+    once = ["x", "--field", "a=b", "c_d=e", "--out", "f=g", "--field=h=i", "j=k", "l"]
+    assert spread_fields(once) == [
+        *("x", "--field", "a=b", "--field", "c_d=e", "--out", "f=g"),
+        *("--field=h=i", "--field", "j=k", "l"),
     ]
-    table = arrow.Table.from_pylist(values)
-    table = table.append_column("day", arrow.array([date(2026, 1, 2), None]))
-    table = table.append_column("cost", arrow.array([Decimal("1.50"), None]))
-    parquet.write_table(table, path, row_group_size=1)
-    found = [*read_rows(path)]
-    assert [row.where for row in found] == [f"{path}:row 1", f"{path}:row 2"]
-    assert found[0].fields == {
-        "id": 1,
-        "who": {"name": "A", "also": ["B", None]},
-        "score": 0.5,
-        "raw": "x",
-        "on": None,
-        "day": "2026-01-02",
-        "cost": "1.50",
-    }
-    assert found[1].fields == {
-        "id": 2,
-        "who": None,
-        "score": None,
-        "raw": "ff",
-        "on": "2026-11-24T01:02:00",
-        "day": None,
-        "cost": None,
-    }
-
-
-def test_what_is_no_parquet_is_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "q.parquet"
-    with pytest.raises(InputError, match="no such file"):
-        rows(path)
-    path.write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(InputError, match="cannot be read as Parquet") as caught:
-        rows(path)
-    assert "\n" not in str(caught.value)

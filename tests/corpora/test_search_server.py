@@ -1,6 +1,5 @@
 """The client of Search-R1's `/retrieve`: its two shapes, and everything that servers do wrong."""
 
-import asyncio
 import gzip
 import json
 from dataclasses import replace
@@ -19,10 +18,9 @@ from branchwise.corpora.search_server import (
     read_rankings,
     server_url,
 )
-from branchwise.tools.batcher import Batcher
 from branchwise.tools.built_in import make_local_retriever
 from support.ports import unused_port
-from support.retrieval_server import RetrievalServer, bare, cut, drips, drops, hangs, sends
+from support.retrieval_server import RetrievalServer, cut, drips, drops, hangs, sends
 
 QUICK = RequestBounds(attempts=3, seconds=20.0, total=60.0, pause=0.0)
 
@@ -68,17 +66,6 @@ def test_many_queries_go_in_parts_and_come_back_in_order(server, client):
     hits = client.search(queries, 1)
     assert [len(part) for part in server.queries()] == [64, 64, 22]
     assert [ranking[0].passage.title for ranking in hits] == queries
-
-
-def test_bare_documents_are_read_in_their_order(server, client):
-    server.play(
-        bare(
-            lambda asked: {
-                "result": [[{"id": "b", "contents": "B\nx"}, {"id": "a", "contents": "A\ny"}]]
-            }
-        )
-    )
-    assert [(h.passage.id, h.score) for h in client.search(["q"], 5)[0]] == [("b", 1.0), ("a", 0.5)]
 
 
 def test_documents_without_score_or_id_are_read():
@@ -158,8 +145,7 @@ def test_a_body_of_another_form_is_one_clear_line(answer, said):
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [sends("busy", 500), sends("slow", 408), sends("often", 429, retry_after="0")],
+    "fault", [sends("busy", 500), sends("slow", 408), sends("often", 429, retry_after="0")]
 )
 def test_what_may_pass_is_asked_again(server, client, fault):
     server.play(fault, fault, None)
@@ -288,15 +274,6 @@ def test_errors_show_the_model_no_address(server, client):
 # --- how it is used ----------------------------------------------------------------------------
 
 
-async def test_agents_that_ask_at_once_share_requests(server):
-    batcher = Batcher(SearchServer(server.url, QUICK))
-    server.play(bare(lambda asked: {"result": [[scored(1.0)] for _ in asked["queries"]]}))
-    hits = await asyncio.gather(*(batcher.search(f"q{n}", 1) for n in range(40)))
-    assert len(hits) == 40
-    assert len(server.requests) < 10
-    assert sum(len(part) for part in server.queries()) == 40
-
-
 async def test_the_model_is_told_in_one_line(server, client):
     server.play(sends({"detail": "no index"}, 400))
     message = make_local_retriever(client)
@@ -335,11 +312,6 @@ def test_a_key_that_is_wanted_is_asked_for_and_one_that_is_refused_is_named(
     monkeypatch.setenv("SEARCH_KEY", "search-0123456789")
     with pytest.raises(InputError, match="the key in SEARCH_KEY is not accepted there: check it"):
         open_search_server(server.url, keys=Keys({server.host: "SEARCH_KEY"}))
-
-
-def test_a_wrong_path_is_one_line_at_the_start(server):
-    with pytest.raises(InputError, match="status 404"):
-        open_search_server(server.url.replace("/retrieve", "/search"))
 
 
 def test_its_address_is_no_part_of_its_identity():
@@ -388,13 +360,7 @@ def test_names_say_whether_they_need_a_corpus(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert [
         needs_corpus(n) for n in (None, "flat", "http:http://h", "https://h", "flashrag:f")
-    ] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]
+    ] == [True, True, False, False, False]
     assert absolute_name("flashrag:c.yaml") == f"flashrag:{tmp_path}/c.yaml"
     assert absolute_name("http:http://h") == "http:http://h"
     with pytest.raises(InputError, match="no corpus to search"):

@@ -63,6 +63,16 @@ def test_an_index_cut_anywhere_is_refused(tmp_path):
             open_vectors(cut)
 
 
+@pytest.mark.parametrize("kind", ["IndexFlatL2", "IndexHNSWFlat"])
+def test_an_index_that_is_not_exact_or_of_distances_is_refused(tmp_path, kind):
+    faiss = pytest.importorskip("faiss")
+    index = getattr(faiss, kind)(4, *([8] if kind == "IndexHNSWFlat" else []))
+    index.add(VECTORS)
+    faiss.write_index(index, str(tmp_path / "x.index"))
+    with pytest.raises(InputError, match=r"not an exact index of inner products.*Flat"):
+        open_vectors(tmp_path / "x.index")
+
+
 def test_a_file_of_objects_is_not_unpacked(tmp_path):
     np.save(tmp_path / "x.npy", np.array([{}, []], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="is not a NumPy array"):

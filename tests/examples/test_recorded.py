@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -11,15 +11,13 @@ import pytest
 from branchwise.base.numbers import number
 from branchwise.corpora.loaders import load_questions
 from branchwise.report.exports import csv_files, markdown
-from branchwise.report.figures.errors import error_counts
 from branchwise.report.html.page import render_html
 from branchwise.report.latex import latex
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables import report_tables
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
-from branchwise.runs.store import RunReader, open_run
-from branchwise.runs.store.reader import ItemRow
+from branchwise.runs.store import open_run
 from branchwise.ui.traces.runs import RunView
 from support.ui.page_reading import Page
 from support.ui.svg_figures import svg_files
@@ -118,61 +116,6 @@ def test_a_trace_says_of_an_answer_what_its_report_says(report: StudyReport) -> 
                 row = view.find(errors.id)
                 assert row is not None
                 assert view.trace(row).errors == errors
-
-
-@pytest.mark.parametrize("name", ["base", "expand"])
-def test_the_papers_sentences_hold_of_what_was_retrieved_and_said(
-    report: StudyReport, name: str
-) -> None:
-    """Beside a reading of the stored passages that shares no code with the one that is tested."""
-    (run,) = [one.run for one in report.systems if one.name == name]
-    assert run.analysis is not None
-    with closing(open_run(RECORDED / name)) as reader:
-        read = {row.question.id: _by_sentence(reader, row) for row in reader.items()}
-    found = {one.id: (one.unmentioned, one.unanswered) for one in run.analysis.item_errors}
-    assert found == read
-    inexact = {row.id for row in run.scores.items if row.metrics["strict_em"] != 1}
-    counts = error_counts(run, "all")
-    for place, key in enumerate(("extraction_paper", "reasoning_paper")):
-        assert counts.inexact_with[key] == sum(read[id][place] > 0 for id in inexact)
-        assert counts.with_error[key] == sum(one[place] > 0 for one in read.values())
-
-
-def _by_sentence(reader: RunReader, row: ItemRow) -> tuple[int, int]:
-    """Gold answers in no retrieved passage; those in one, and nowhere in the final answer."""
-    assert row.outcome is not None
-    texts = [
-        f"{passage['title']}\n{passage['text']}"
-        for event in reader.events(row.item)
-        if event.kind == "tool"
-        for passage in event.data["artifact"].get("passages", ())
-    ]
-    said = {_bare(text) for own in row.outcome["prediction"]["answers"].values() for text in own}
-    absent = unsaid = 0
-    for gold in (answer for branch in row.question.branches for answer in branch.answers):
-        is_there = any(_names(text, gold.forms) for text in texts)
-        absent += not is_there
-        unsaid += is_there and not said & set(map(_bare, gold.forms))
-    return absent, unsaid
-
-
-def _bare(name: str) -> str:
-    """Without a bracket, or the country of a place: they write the latter in two ways."""
-    return re.sub(r" \([^()]*\)$|, \w+$", "", name)
-
-
-def _names(text: str, forms: Sequence[str]) -> bool:
-    """Whether a text has one of the names, with no bracket behind it that begins with another kind
-    of thing than gold's: "Camila Norbourne (screenwriter, born 1946)" is not the novelist."""
-    kinds = {found[1] for form in forms if (found := re.search(r"\((\w+)[^()]*\)$", form))}
-    kinds |= {"born", "founded"} if kinds else set()
-    return any(
-        not (behind := re.match(r" \(([^\W\d]+)", text[found.end() :]))
-        or not kinds
-        or behind[1] in kinds
-        for form in forms
-        for found in re.finditer(rf"(?<!\w){re.escape(form)}(?!\w)", text)
-    )
 
 
 def _cells(line: str) -> list[str]:

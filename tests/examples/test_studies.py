@@ -61,14 +61,6 @@ def test_every_example_loads_with_what_its_comment_makes(root: Path, name: str) 
         assert all(one.system.decoding.max_tokens for one in loaded.systems())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_example_says_what_it_costs_and_how_to_see_it(name: str) -> None:
-    text = (STUDIES / name).read_text()
-    assert "ost" in text.partition("\nname:")[0]
-    assert f"ablate examples/studies/{name} --dry-run" in text
-    assert f"`{name}`" in (STUDIES / "README.md").read_text()
-
-
 def test_the_modules_are_compared_on_sixty_questions_for_nothing(root: Path) -> None:
     loaded = load_study(root / "examples" / "studies" / "modules.yaml")
     assert [named.name for named in loaded.systems()] == [
