@@ -62,7 +62,6 @@ class KgDescription(BaseModel):
 
 
 def is_kg(folder: Path) -> bool:
-    """Whether a complete graph is in this folder."""
     return (Path(folder) / DESCRIPTION_FILE).is_file()
 
 
@@ -86,7 +85,6 @@ def read_description(folder: Path) -> KgDescription:
 
 
 def write_description(folder: Path, description: KgDescription) -> None:
-    """Write `graph.json`."""
     text = description.model_dump_json(indent=2)
     write_bytes(folder / DESCRIPTION_FILE, f"{text}\n".encode())
 
@@ -159,13 +157,14 @@ def fill_store(
 
     formats = [_format(source) for source in sources]
     store = pyoxigraph.Store(str(folder))
-    reader: _Reader | None = None
-    read = []
+    lines, read = 0, []
     for source, syntax in zip(sources, formats, strict=True):
         with open_data(source) as stream:
-            reader = _Reader(stream, progress, reader.lines_before + reader.lines if reader else 0)
+            reader = _Reader(stream, progress, lines)
             _load(store, reader, source, syntax)
-        read.append(SourceFile(name=source.name, bytes=reader.bytes, sha256=reader.sha256()))
+        lines += reader.lines
+        digest = reader.digest.hexdigest()
+        read.append(SourceFile(name=source.name, bytes=reader.bytes, sha256=digest))
     if len(sources) > 1:
         store.optimize()
     store.flush()
@@ -210,11 +209,10 @@ class StorageError(Exception):
     @classmethod
     def of(cls, error: Exception) -> "StorageError":
         """From an error of Oxigraph or SQLite, which put the system's number into words."""
-        said = str(error)
+        text = str(error)
         known = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-        number = next((n for n in known if os.strerror(n) in said), None)
-        if number is None:
-            number = errno.ENOSPC if "full" in said else errno.EIO
+        other = errno.ENOSPC if "full" in text else errno.EIO
+        number = next((n for n in known if os.strerror(n) in text), other)
         return cls(OSError(number, os.strerror(number)))
 
 
@@ -239,8 +237,8 @@ class _Reader(io.RawIOBase):
     def __init__(self, stream: IO[bytes], progress: Progress, lines_before: int) -> None:
         super().__init__()
         self._stream, self._progress = stream, progress
-        self._digest = hashlib.sha256()
-        self.lines_before = lines_before
+        self.digest = hashlib.sha256()
+        self._lines_before = lines_before
         self._reported = self.lines = 0
         self.bytes = 0
         self.failed = False
@@ -253,16 +251,13 @@ class _Reader(io.RawIOBase):
             if isinstance(error, zlib.error):
                 raise OSError(f"damaged: {error}") from None
             raise
-        self._digest.update(data)
+        self.digest.update(data)
         begins = self.bytes == 0
         self.bytes += len(data)
         self.lines += data.count(b"\n")
         if self.lines - self._reported >= _LINES_BETWEEN_REPORTS:
             self._reported = self.lines
-            self._progress(self.lines_before + self.lines, 0)
+            self._progress(self._lines_before + self.lines, 0)
         if begins and data.startswith(codecs.BOM_UTF8):
             return data.removeprefix(codecs.BOM_UTF8) or self.read(size)
         return data
-
-    def sha256(self) -> str:
-        return self._digest.hexdigest()

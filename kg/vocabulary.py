@@ -75,12 +75,10 @@ def written_id(text: str) -> str | None:
 
 
 def is_wikidata_id(identifier: str) -> bool:
-    """Whether this is a number of Wikidata's, not an IRI."""
     return _NUMBER.fullmatch(identifier) is not None
 
 
 def is_property_id(identifier: str) -> bool:
-    """Whether this is the number of a property of Wikidata's."""
     return identifier.startswith("P") and _NUMBER.fullmatch(identifier) is not None
 
 

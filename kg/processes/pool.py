@@ -80,8 +80,8 @@ class _QueryProcess:
     def __init__(self, keeper: _Keeper) -> None:
         """Raises KgError if it cannot open the graph, EOFError or OSError if the keeper died."""
         ours, theirs = socket.socketpair()
-        self._poll = select.poll()
-        self._poll.register(ours, select.POLLIN)
+        self.poll = select.poll()
+        self.poll.register(ours, select.POLLIN)
         self.host = Connection(ours.detach())
         self._pid: int | None = None
         refusal: KgError | None
@@ -107,16 +107,11 @@ class _QueryProcess:
     def receive(self, deadline: float) -> Any:
         """The next message. Raises TimeoutError, and EOFError or OSError if the process is gone."""
         left = min(max(deadline - time.monotonic(), 0.0), _LONGEST_WAIT)
-        if not self._poll.poll(left * 1000):
+        if not self.poll.poll(left * 1000):
             raise TimeoutError
         return pickle.loads(self.host.recv_bytes())  # noqa: S301 - our own process wrote it
 
-    def is_idle(self) -> bool:
-        """Whether it is there and says nothing; what it says unasked is its end."""
-        return not self._poll.poll(0)
-
     def kill(self) -> None:
-        """Kill it, if it is there."""
         with suppress(OSError):
             if self._pid is not None:
                 os.kill(self._pid, signal.SIGKILL)
@@ -266,9 +261,9 @@ class Pool:
 
     def _started(self, idle: _QueryProcess | None) -> _QueryProcess:
         """The idle process, or a new one if it has ended; tries twice where the keeper had."""
-        if idle is not None and idle.is_idle():
-            return idle
         if idle is not None:
+            if not idle.poll.poll(0):  # what it says unasked is its end
+                return idle
             idle.host.close()
         self._refuse_closed()
         for _ in range(2):

@@ -26,8 +26,7 @@ from pyoxigraph import DefaultGraph, RdfFormat, Store
 from branchwise.base.errors import InputError
 from branchwise.kg.answers import KgError, cut
 from branchwise.kg.names.index import NameIndex
-from branchwise.kg.processes import rows
-from branchwise.kg.processes.explain import explain_emptiness
+from branchwise.kg.processes.rows import explain_emptiness, run
 from branchwise.kg.sparql.prepare import Prepared, prepare
 from branchwise.kg.store import STORE_FOLDER, open_store, read_description, refuse_replaced
 
@@ -48,8 +47,6 @@ _WARM_UP = (
 
 
 class Opened(NamedTuple):
-    """What a query process has open."""
-
     store: Store
     names: NameIndex
 
@@ -69,7 +66,12 @@ def main(folder: str, memory: str, in_memory: str, sha256: str) -> None:
     kg = None if folder == "-" else Path(folder)
     store = None
     with suppress(InputError):  # a query process says what is wrong
-        _warm_up(kg)
+        # Import all that queries need: a query process cannot open the file of a module.
+        names = None if kg is None else NameIndex.open(kg)
+        for text in _WARM_UP:
+            list(_answers(text, None if names is None else Opened(Store(), names)))
+        if names is not None:
+            names.close()
         store = None if kg is None else _in_memory(kg, int(in_memory))
     gc.collect()
     gc.freeze()
@@ -85,16 +87,6 @@ def main(folder: str, memory: str, in_memory: str, sha256: str) -> None:
         if os.getpid() == keeper:
             os.killpg(0, signal.SIGKILL)
         os._exit(1)
-
-
-def _warm_up(folder: Path | None) -> None:
-    """Import everything that queries need: a query process cannot open the file of a module."""
-    names = None if folder is None else NameIndex.open(folder)
-    for text in _WARM_UP:
-        for _ in _answers(text, None if names is None else Opened(Store(), names)):
-            pass
-    if names is not None:
-        names.close()
 
 
 def _in_memory(folder: Path, most: int) -> Store | None:
@@ -195,7 +187,6 @@ def _limit(memory: int, all_open: bool) -> None:
 
 
 def _peak_bytes() -> int:
-    """The most memory that this process ever had."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
@@ -210,11 +201,15 @@ def _answers(text: str, opened: Opened | None) -> Iterator[tuple[Any, bool]]:
         if opened is None:
             yield prepared, False
             return
-        answer = rows.run(opened.store, opened.names, prepared)
+        answer = run(opened.store, opened.names, prepared)
         empty = answer.complete and not (answer.rows or answer.boolean)
         yield answer, empty
         if empty:
-            yield _explained(prepared, opened), False
+            notes: tuple[str, ...] = ()
+            # The empty answer stands, even if the explanation fails.
+            with suppress(SyntaxError, OSError, ValueError, RuntimeError):
+                notes = tuple(cut(note) for note in explain_emptiness(prepared, *opened))
+            yield notes, False
     except KgError as error:
         yield KgError(error.kind, cut(str(error))), False
     except (MemoryError, RecursionError):
@@ -223,14 +218,6 @@ def _answers(text: str, opened: Opened | None) -> Iterator[tuple[Any, bool]]:
     except Exception as error:  # noqa: BLE001 (a fault of ours must not end the conversation)
         message = f"The query could not be evaluated ({type(error).__name__}): write it otherwise."
         yield KgError("resources", message), False
-
-
-def _explained(prepared: Prepared, opened: Opened) -> tuple[str, ...]:
-    """Why there is no row. The empty answer stands, even if the explanation fails."""
-    try:
-        return tuple(cut(note) for note in explain_emptiness(prepared, *opened))
-    except (SyntaxError, OSError, ValueError, RuntimeError):
-        return ()
 
 
 @lru_cache(maxsize=256)

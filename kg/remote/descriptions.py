@@ -58,7 +58,17 @@ def as_matches(hits: Sequence[NameHit], select: RunSelect) -> list[Match]:
         _read_texts(hits, select, facts)
     with suppress(KgError):
         _count_statements(hits, select, facts)
-    return [_match(hit, facts[hit.iri]) for hit in hits]
+    return [
+        Match(
+            id=short_id(hit.iri),
+            label=hit.label or facts[hit.iri].label or hit.name,
+            description=hit.description or facts[hit.iri].description,
+            name=hit.name,
+            types=tuple(facts[hit.iri].types[:MAX_TYPES]),
+            statements=facts[hit.iri].statements,
+        )
+        for hit in hits
+    ]
 
 
 def together(hits: Iterable[NameHit]) -> list[NameHit]:
@@ -70,17 +80,6 @@ def together(hits: Iterable[NameHit]) -> list[NameHit]:
             seen.add(hit.iri)
             groups.setdefault(hit.name.casefold(), {})[hit.iri] = hit
     return [hit for group in groups.values() for hit in group.values()]
-
-
-def _match(hit: NameHit, facts: EntityFacts) -> Match:
-    return Match(
-        id=short_id(hit.iri),
-        label=hit.label or facts.label or hit.name,
-        description=hit.description or facts.description,
-        name=hit.name,
-        types=tuple(facts.types[:MAX_TYPES]),
-        statements=facts.statements,
-    )
 
 
 def _read_texts(hits: Sequence[NameHit], select: RunSelect, facts: dict[str, EntityFacts]) -> None:
@@ -162,8 +161,8 @@ def labels_of(iris: Iterable[str], select: RunSelect) -> dict[str, str]:
     best: dict[str, tuple[int, str]] = {}
     for thing, label in answer.cells("thing", "label"):
         if thing and label:
-            found = (language_rank(label.language), label.value)
-            best[thing.value] = min(found, best.get(thing.value, found))
+            candidate = (language_rank(label.language), label.value)
+            best[thing.value] = min(candidate, best.get(thing.value, candidate))
     return {iri: best[entity][1] for iri, entity in entities.items() if entity in best}
 
 
@@ -177,7 +176,6 @@ def _entity(iri: str) -> str | None:
 
 _AT_ONCE = 50  # things that are asked after with one query
 _MOST_KNOWN = 100_000
-_SIZE = re.compile("[0-9]{1,15}")
 
 
 class ClassSizes:
@@ -197,20 +195,19 @@ class ClassSizes:
         query = _sizes_query(new)
         if query and self._able:
             try:
-                self._remember(new, select(query))
+                answer = select(query)
             except KgError:
                 self._able = False
+            else:
+                if len(self._known) > _MOST_KNOWN:
+                    self._known = {}
+                sizes = {
+                    cls.value.removeprefix(ENTITY): int(size.value)
+                    for cls, size in answer.cells("class", "size")
+                    if cls and size and _COUNT.fullmatch(size.value)
+                }
+                self._known |= {identifier: sizes.get(identifier, 0) for identifier in new}
         return [match._replace(members=self._known.get(match.id, 0)) for match in matches]
-
-    def _remember(self, asked: Iterable[str], answer: QueryResult) -> None:
-        if len(self._known) > _MOST_KNOWN:
-            self._known = {}
-        sizes = {
-            cls.value.removeprefix(ENTITY): int(size.value)
-            for cls, size in answer.cells("class", "size")
-            if cls and size and _SIZE.fullmatch(size.value)
-        }
-        self._known |= {identifier: sizes.get(identifier, 0) for identifier in asked}
 
 
 def _sizes_query(identifiers: Iterable[str]) -> str:

@@ -39,22 +39,18 @@ class Reader:
 
     @property
     def here(self) -> Token:
-        """The next token."""
         return self.tokens[self.at]
 
     def take(self) -> Token:
-        """The next token, and on to the one after it."""
         token = self.here
         if token.kind != "end":
             self.at += 1
         return token
 
     def accept(self, *words: str) -> Token | None:
-        """The next token, if it is one of these."""
         return self.take() if self.here.says(*words) else None
 
     def query(self) -> SelectQuery | None:
-        """The query, or None where none begins."""
         return self.select(None) if self.here.says(*FORMS) else None
 
     def select(self, parent: GroupPattern | None) -> SelectQuery:
@@ -122,7 +118,6 @@ class Reader:
                 select.keys_end = self.tokens[self.at - 1].end
 
     def group(self, group: GroupPattern) -> GroupPattern:
-        """A group, from its opening brace on."""
         group.start = self.take().start
         if self.here.says("SELECT"):
             group.select = self.select(group)

@@ -156,7 +156,6 @@ def whole_instant(string: str) -> str:
 
 
 def is_day(string: str) -> bool:
-    """Whether a quoted text is a day without a time."""
     match = _LOOSE.fullmatch(string)
     return match is not None and match[3] is None
 
@@ -280,7 +279,6 @@ class SelectQuery:
     grouped: bool = False
 
     def columns(self) -> tuple[str, ...]:
-        """The names of its columns."""
         if self.star is not None:
             return tuple(dict.fromkeys((*self.where.visible(), *self.supplied)))
         return tuple(dict.fromkeys(self.named))

@@ -55,8 +55,6 @@ class Token(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Characters `start` to `end` of a text."""
-
     start: int
     end: int
 
@@ -119,8 +117,6 @@ class Edit(NamedTuple):
 
 
 class TextPosition(NamedTuple):
-    """A place in a text; lines and columns count from 1."""
-
     line: int
     column: int
 
@@ -133,7 +129,6 @@ class Edits:
         self._edits: list[Edit] = []
 
     def replace(self, start: int, end: int, text: str = "") -> None:
-        """Put `text` in place of the characters `start` to `end`."""
         self._edits.append(Edit(start, end, text))
 
     def insert(self, at: int, text: str) -> None:
@@ -152,11 +147,9 @@ class Edits:
         return [*pieces, (at, self.text[at:])]
 
     def apply(self) -> str:
-        """The new text."""
         return "".join(piece for _, piece in self._pieces())
 
     def count(self) -> int:
-        """How many edits there are so far."""
         return len(self._edits)
 
     def within(
@@ -184,7 +177,6 @@ class Edits:
 
 
 def place(text: str, offset: int) -> TextPosition:
-    """The line and column of a character."""
     before = text[:offset]
     return TextPosition(before.count("\n") + 1, offset - before.rfind("\n"))
 

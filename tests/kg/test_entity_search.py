@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from branchwise.kg.answers import KgError, Match
+from branchwise.kg.open import RemoteKg, RemoteSettings
 from branchwise.kg.remote import client as host_client
 from branchwise.kg.remote.client import ClientSettings
-from branchwise.kg.remote.endpoint import RemoteKg, RemoteSettings
 from support.kg.sparql_server import FaultyServer, Reaction, Seen, hang, reply
 
 ENTITY = "http://www.wikidata.org/entity/"
@@ -194,7 +194,7 @@ def test_an_iri_that_could_end_the_query_is_not_put_into_it() -> None:
 def test_a_failing_endpoint_costs_types_only(
     endpoint: tuple[Reaction, ...], seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("branchwise.kg.remote.endpoint.DEFAULT_SECONDS", seconds)
+    monkeypatch.setattr("branchwise.kg.open.DEFAULT_SECONDS", seconds)
     with searching([json_reply(FILMS)], endpoint) as search:
         found = search.kg.search("King Kong")
     assert [match.id for match in found] == ["Q309048", "Q160215", "Q1142862"]

@@ -25,7 +25,7 @@ REWRITTEN = (queries_of("label*") | queries_of("paths")).keys() - {
 @pytest.fixture(scope="module")
 def remote(world_300: Path) -> "Iterator[Graph]":
     """The same graph behind a server that runs another engine."""
-    from branchwise.kg.remote.endpoint import RemoteKg
+    from branchwise.kg.open import RemoteKg
 
     with serve_kg(world_300 / "kg.nt.gz") as url:
         opened = RemoteKg(url)

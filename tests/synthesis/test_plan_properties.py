@@ -9,9 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from branchwise.worlds.questions.endpoint_facts import EndpointFacts
-from branchwise.worlds.questions.execute import PlanExecution, execute
-from branchwise.worlds.questions.facts import KgFacts
+from branchwise.worlds.questions.facts import EndpointFacts, KgFacts
 from branchwise.worlds.questions.plans import (
     Difference,
     Filter,
@@ -19,9 +17,11 @@ from branchwise.worlds.questions.plans import (
     Intersection,
     Join,
     Plan,
+    PlanExecution,
     Union,
+    execute,
 )
-from branchwise.worlds.questions.support import Support, support_of
+from branchwise.worlds.questions.sources import Support, support_of
 from support.synthesis.random_plans import plans
 
 pytestmark = pytest.mark.slow

@@ -3,16 +3,15 @@
 import pytest
 
 from branchwise.worlds.questions.drafts import PlanLimits, RejectedError
-from branchwise.worlds.questions.execute import PlanExecution
 from branchwise.worlds.questions.facts import KgFacts
-from branchwise.worlds.questions.plans import Plan
-from branchwise.worlds.questions.rules import (
+from branchwise.worlds.questions.generate import (
     check_answers,
     check_effect,
     check_form,
     check_silent,
     check_unsaid,
 )
+from branchwise.worlds.questions.plans import Plan, PlanExecution
 from support.synthesis.generated import SLICE, slice_schema
 
 FILMS = ("Q42198", "Q309048")

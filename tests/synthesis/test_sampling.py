@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.worlds.questions.ambiguity import Bearer, EntityNaming, Focuses, shared_names
-from branchwise.worlds.questions.drafts import Moves, PlanLimits, RejectedError
-from branchwise.worlds.questions.execute import conditions, execute, satisfying
-from branchwise.worlds.questions.plans import Amount, Years
+from branchwise.worlds.questions.drafts import Moves, PlanLimits, RejectedError, conditions
+from branchwise.worlds.questions.plans import Amount, Years, execute, satisfying
 from branchwise.worlds.questions.sampling import SET_OPERATIONS, Sampler, TemplateDraw, templates
 from branchwise.worlds.questions.sources import open_source
 from support.synthesis.generated import SLICE

@@ -9,6 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from string import Template
 from typing import Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -19,8 +21,15 @@ from branchwise.kg.schema import Schema
 from branchwise.worlds.questions.drafts import RejectedError
 from branchwise.worlds.questions.plans import Amount, Difference, Filter, GroupBy, Plan, PlanStep
 from branchwise.worlds.questions.wording.grammar import Grammar
-from branchwise.worlds.questions.wording.prompts import fill
 from branchwise.worlds.questions.wording.vocabulary import NameOf
+
+_PROMPTS = Path(__file__).parent / "prompts"
+
+
+def fill(name: str, **values: str) -> str:
+    """The prompt NAME.md with its `$variables` filled in, once: values are not read again."""
+    text = (_PROMPTS / f"{name}.md").read_text("utf-8").strip()
+    return Template(text).substitute(values)
 
 
 class TextModelError(Exception):
@@ -175,7 +184,6 @@ def check(text: str, plan: Plan, steps: Sequence[str], names: Iterable[str]) -> 
 
 
 def _plain(text: str) -> str:
-    """With straight quotation marks and single blanks."""
     return " ".join(text.translate(_STRAIGHT).split())
 
 
@@ -244,7 +252,6 @@ def _numbers_asked(plan: Plan, steps: Sequence[str]) -> set[str]:
 
 
 def _bounds(step: PlanStep) -> set[str]:
-    """The numbers of a step's own."""
     if isinstance(step, GroupBy):
         return {str(step.at_least)}
     if isinstance(step, Filter) and isinstance(step.condition, Amount):
@@ -340,7 +347,6 @@ class Verbalizer:
         return self._worder.sayable(relation, inverse)
 
     def say(self, plan: Plan, name: NameOf, variant: int) -> Verbalization:
-        """The plan as a question."""
         text = self._worder.question(plan, name, variant)
         steps = self._worder.steps(plan, name)
         if self._writer is None:
