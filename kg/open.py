@@ -68,11 +68,9 @@ class EmbeddedKg:
         return {"kg": "embedded", "sha256": self._description.sha256}
 
     def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> QueryResult:
-        """Answer a query as models write them for Wikidata. Raises KgError.
-
-        `seconds` count from when a query process takes the query; it waits up to three times as
-        long for one, and then raises "busy".
-        """
+        """Answer a query as models write them for Wikidata. Raises KgError. `seconds` count from
+        when a query process takes the query; it waits up to three times as long for one, and then
+        raises "busy"."""
         if len(sparql.encode(errors="replace")) > MAX_QUERY_BYTES:
             raise KgError(
                 "refused", f"The query is longer than {MAX_QUERY_BYTES // 1024} KB: shorten it."
@@ -87,10 +85,8 @@ class EmbeddedKg:
                 raise
 
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
-        """Things with this name, best first, bearers of one name together.
-
-        Raises KgError if the folder was rebuilt since.
-        """
+        """Things with this name, best first, bearers of one name together. Raises KgError if the
+        folder was rebuilt since."""
         with self._damage_shown():
             matches = self._names.search(text, kind, limit)
             refuse_replaced(self._folder, self._description.sha256)
@@ -117,10 +113,8 @@ Prepare = Callable[[str, float], "Prepared"]
 
 
 class WorkerCheck:
-    """Prepares queries in a worker process, which is started with the first of them.
-
-    A parser that hangs, or runs out of memory, is killed there.
-    """
+    """Prepares queries in a worker process, which is started with the first of them. A parser that
+    hangs, or runs out of memory, is killed there."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -176,10 +170,8 @@ class RemoteKg:
         prepare: Prepare | None = None,
         keys: Keys = NO_KEYS,
     ) -> None:
-        """Raises InputError if `url` is not an http(s) address.
-
-        `prepare` replaces the default, a worker process in which a hanging parser can be killed.
-        """
+        """Raises InputError if `url` is not an http(s) address. `prepare` replaces the default, a
+        worker process in which a hanging parser can be killed."""
         self._url, self._settings = url, settings or RemoteSettings()
         self.address = url.partition("?")[0]
         self._client = HostClient(url, self._settings.client, keys)
@@ -199,10 +191,8 @@ class RemoteKg:
         return {"kg": "remote", "endpoint": hashlib.blake2b(named, digest_size=8).hexdigest()}
 
     def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> QueryResult:
-        """Answer a query as models write them for Wikidata. Raises KgError.
-
-        `seconds` is for everything: the check, the queue, the answer, labels and explanation.
-        """
+        """Answer a query as models write them for Wikidata. Raises KgError. `seconds` is for
+        everything: the check, the queue, the answer, labels and explanation."""
         deadline = time.monotonic() + seconds
         prepared = self._prepare(sparql, seconds)
         answer = self._ask(prepared.text, prepared.form, deadline)

@@ -175,10 +175,8 @@ class Schema(Domain):
 
     @cached_property
     def ends(self) -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
-        """By relation, the classes of its subjects and of its values.
-
-        A class is that of types ("Q5"), a group of items ("items:genre"), "date" or "number".
-        """
+        """By relation, the classes of its subjects and of its values. A class is that of types
+        ("Q5"), a group of items ("items:genre"), "date" or "number"."""
 
         def classes(names: tuple[str, ...]) -> frozenset[str]:
             types = [self.resolved(name) for name in names]
@@ -199,10 +197,8 @@ class Schema(Domain):
 
 
 def merge(domains: Mapping[str, Domain], keep: bool = False) -> Schema:
-    """One schema of several domains, without what refers to types that are in none of them.
-
-    `keep`: with that, too, for a check. Raises InputError where two declare the same name.
-    """
+    """One schema of several domains, without what refers to types that are in none of them. `keep`:
+    with that, too, for a check. Raises InputError where two declare the same name."""
     types: dict[str, EntityType] = {}
     aliases: dict[str, tuple[str, ...]] = {}
     relations: dict[str, Relation] = {}
@@ -259,10 +255,8 @@ def load_domain(path: Path) -> Domain:
 
 def check_types(schema: Schema) -> None:
     """Raises InputError for the first type that is named and not declared, or descends from itself.
-
     This much is asked of any schema, also of one that only questions are planned over. Merge it
-    with `keep`: what refers to no type would be left out else.
-    """
+    with `keep`: what refers to no type would be left out else."""
     for name, kind in schema.types.items():
         for fault in _kinship_faults(schema, name, kind):
             raise InputError(fault, where=f"type {name!r}")
@@ -273,10 +267,8 @@ def check_types(schema: Schema) -> None:
 
 
 def check_schema(schema: Schema) -> None:
-    """Raises InputError for the first fault, naming the type or relation that has it.
-
-    For a whole schema: in a world of some domains only, names of the others are left out.
-    """
+    """Raises InputError for the first fault, naming the type or relation that has it. For a whole
+    schema: in a world of some domains only, names of the others are left out."""
     check_types(schema)
     for name, kind in schema.types.items():
         for fault in _type_faults(schema, kind):

@@ -90,11 +90,9 @@ def write_description(folder: Path, description: KgDescription) -> None:
 
 
 def refuse_replaced(folder: Path, sha256: str) -> None:
-    """Raise KgError if the folder no longer contains the graph with this digest.
-
-    Call it after opening the files: then none of them belongs to a newer graph, whenever the folder
-    was replaced. "" is any graph's digest.
-    """
+    """Raise KgError if the folder no longer contains the graph with this digest. Call it after
+    opening the files: then none of them belongs to a newer graph, whenever the folder was replaced.
+    "" is any graph's digest."""
     try:
         found = read_description(folder).sha256
     except InputError:
@@ -110,10 +108,8 @@ _LINES_BETWEEN_REPORTS = 20_000
 
 
 def open_store(folder: Path) -> "pyoxigraph.Store":
-    """The store of the graph in a folder, read-only; several processes can open it.
-
-    Raises InputError where there is no graph, or its store is damaged.
-    """
+    """The store of the graph in a folder, read-only; several processes can open it. Raises
+    InputError where there is no graph, or its store is damaged."""
     import pyoxigraph
 
     read_description(folder)
@@ -130,10 +126,8 @@ def open_store(folder: Path) -> "pyoxigraph.Store":
 
 def check_kg(folder: Path) -> None:
     """Compare the files of a built graph with what was built; where they were not recorded, the
-    number of triples.
-
-    Raises InputError if there is no graph, and DamagedDataError if it differs from what was built.
-    """
+    number of triples. Raises InputError if there is no graph, and DamagedDataError if it differs
+    from what was built."""
     described = read_description(folder)
     check_files(folder, REBUILD)
     if not has_records(folder) and (count := len(open_store(folder))) != described.triples:
@@ -230,9 +224,7 @@ def _format(path: Path) -> str:
 
 class _Reader(io.RawIOBase):
     """A stream that is digested and counted while Oxigraph reads it, a byte order mark left out.
-
-    `lines_before`: of other files, for the progress.
-    """
+    `lines_before`: of other files, for the progress."""
 
     def __init__(self, stream: IO[bytes], progress: Progress, lines_before: int) -> None:
         super().__init__()

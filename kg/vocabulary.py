@@ -16,9 +16,7 @@ LABELS = frozenset(
     {f"{_RDFS}label", f"{_SKOS}prefLabel", "http://xmlns.com/foaf/0.1/name"}
     | {f"{schema}name" for schema in _SCHEMA}
 )
-ALIASES = frozenset(
-    {f"{_SKOS}altLabel"} | {f"{schema}alternateName" for schema in _SCHEMA},
-)
+ALIASES = frozenset({f"{_SKOS}altLabel"} | {f"{schema}alternateName" for schema in _SCHEMA})
 DESCRIPTIONS = frozenset({f"{_RDFS}comment"} | {f"{schema}description" for schema in _SCHEMA})
 NAMING = LABELS | ALIASES | DESCRIPTIONS
 INSTANCE_OF = f"{PROP}direct/P31"

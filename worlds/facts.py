@@ -16,9 +16,7 @@ def draw_times(
     name: str, relation: Relation, subjects: Ints, years: Ints, seed: int
 ) -> tuple[Ints, Ints]:
     """First and last year of each statement; 0 where it has none, -1 where it would be to come.
-
-    `subjects` in order: spells of one subject follow each other without overlap.
-    """
+    `subjects` in order: spells of one subject follow each other without overlap."""
     none = np.zeros(len(subjects), dtype=np.int64)
     if relation.time is None:
         return none, none
@@ -56,11 +54,9 @@ _Setting = TypeVar("_Setting")
 
 
 class Links(NamedTuple):
-    """The values of one relation, in order of subject; int32 each.
-
-    `objects` are indices of entities, or of items; `begins` and `ends` are years, 0 where there is
-    none; `sides` says where it is told: about the subject (1), the object (2) or both (3).
-    """
+    """The values of one relation, in order of subject; int32 each. `objects` are indices of
+    entities, or of items; `begins` and `ends` are years, 0 where there is none; `sides` says where
+    it is told: about the subject (1), the object (2) or both (3)."""
 
     subjects: Ints
     objects: Ints
@@ -281,11 +277,9 @@ class Item(NamedTuple):
 
 
 class FactValue(NamedTuple):
-    """One value: the index of an entity, a date (yyyymmdd) or a number; or an item.
-
-    `begin` and `end` are years, 0 where there is none. `side` says where it is told: about the
-    subject (1), about the object (2) or about both (3).
-    """
+    """One value: the index of an entity, a date (yyyymmdd) or a number; or an item. `begin` and
+    `end` are years, 0 where there is none. `side` says where it is told: about the subject (1),
+    about the object (2) or about both (3)."""
 
     content: int
     item: Item | None = None

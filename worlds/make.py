@@ -75,11 +75,8 @@ def statement_object(world: World, fact: Fact, value: FactValue) -> str:
 
 
 def statements(world: World, qid: str, fact: Fact, values: list[FactValue]) -> Iterator[str]:
-    """The lines of what a relation says of an entity.
-
-    A value with times has a node of its own with qualifiers, too; its name follows from what it
-    says, so that no counter is needed.
-    """
+    """The lines of what a relation says of an entity. A value with times has a node of its own with
+    qualifiers, too; its name follows from what it says, so that no counter is needed."""
     number = fact.relation.property
     for value in values:
         content = statement_object(world, fact, value)
@@ -200,11 +197,9 @@ def _check(entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -
 
 
 class _File:
-    """A file that gets its name only when it is complete; counts and digests what is written.
-
-    Bytes and digest are of the contents before compression: other builds of zlib may compress
-    the same contents to other bytes.
-    """
+    """A file that gets its name only when it is complete; counts and digests what is written. Bytes
+    and digest are of the contents before compression: other builds of zlib may compress the same
+    contents to other bytes."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.name

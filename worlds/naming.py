@@ -64,10 +64,8 @@ def word_lists() -> WordLists:
 def _composed(
     declared: list[Mapping[str, Any]], lists: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """Composed lists, in the order of their declaration, each word the first of its key.
-
-    Words in which the seam doubles a letter ("Marrrow") are left out.
-    """
+    """Composed lists, in the order of their declaration, each word the first of its key. Words in
+    which the seam doubles a letter ("Marrrow") are left out."""
     taken = {fold(word) for words in lists.values() for word in words}
     composed: dict[str, tuple[str, ...]] = {}
     for name, groups in ((name, groups) for each in declared for name, groups in each.items()):

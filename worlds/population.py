@@ -41,11 +41,9 @@ def share_names(
     seed: int,
     ambiguity: float,
 ) -> tuple[NameMaker, Ints, Groups]:
-    """The names, the number of each entity's name, and which entities share one.
-
-    Each has a name of its own, but the share `ambiguity` of names is borne by 2 to 14 entities.
-    Years of same-named entities are made distinct in place: titles need it.
-    """
+    """The names, the number of each entity's name, and which entities share one. Each has a name of
+    its own, but the share `ambiguity` of names is borne by 2 to 14 entities. Years of same-named
+    entities are made distinct in place: titles need it."""
     resolved = [schema.resolved(name) for name in types]
     kinds = tuple(dict.fromkeys(k for t in resolved for k in (t.name, t.shares) if k))
     type_of = np.repeat(np.arange(len(types)), np.diff(starts))
@@ -76,11 +74,9 @@ def share_names(
 def _pools(
     schema: Schema, types: tuple[str, ...], starts: tuple[int, ...]
 ) -> dict[str, tuple[Ints, int]]:
-    """By kind of name, the entities that may share one, and the most bearers of one.
-
-    Entities of a type that are there for another type (a capital for each country) keep their own
-    names; and cities are told apart by country, so as many as countries share one at most.
-    """
+    """By kind of name, the entities that may share one, and the most bearers of one. Entities of a
+    type that are there for another type (a capital for each country) keep their own names; and
+    cities are told apart by country, so as many as countries share one at most."""
     reserved: dict[str, int] = {}
     for relation in schema.relations.values():
         if relation.cover:
@@ -161,10 +157,8 @@ class Population:
 
 
 def populate(schema: Schema, entities: int, seed: int, ambiguity: float) -> Population:
-    """Draw the entities of a world. `ambiguity`: share of names that several entities bear.
-
-    Raises InputError if there are too few for every type.
-    """
+    """Draw the entities of a world. `ambiguity`: share of names that several entities bear. Raises
+    InputError if there are too few for every type."""
     types = tuple(sorted(schema.concrete, key=lambda name: schema.is_a(name, "person")))
     counts = dict(zip(types, _counts(schema, types, entities), strict=True))
     starts = tuple(int(n) for n in np.cumsum([0, *counts.values()]))

@@ -12,12 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from branchwise.base.files import open_data, parse_object, read_lines
 from branchwise.base.progress import Progress, silent
 from branchwise.corpora.folder import CORPUS_FILE
-from branchwise.kg.world_folder import (
-    KG_FILE,
-    NAMES_FILE,
-    check_files,
-    read_description,
-)
+from branchwise.kg.world_folder import KG_FILE, NAMES_FILE, check_files, read_description
 from branchwise.worlds.draws import Ints
 from branchwise.worlds.population import FIRST_NUMBER
 
@@ -128,10 +123,8 @@ class WorldSurvey(BaseModel):
 
 def survey(folder: Path, progress: Progress = silent) -> WorldSurvey:
     """Read a world's files and measure them. Raises InputError if there is no complete world, and
-    for files that differ from those it was made with.
-
-    Memory: the names of all entities, some 150 bytes each.
-    """
+    for files that differ from those it was made with. Memory: the names of all entities, some 150
+    bytes each."""
     folder = Path(folder)
     description = read_description(folder)
     check_files(folder, description)

@@ -107,10 +107,8 @@ _HAVE_ALIAS = 25  # per cent of entities
 
 
 class World:
-    """The entities of a world by index, their names and their facts.
-
-    Memory: some 250 bytes an entity; names and texts are made when they are asked for.
-    """
+    """The entities of a world by index, their names and their facts. Memory: some 250 bytes an
+    entity; names and texts are made when they are asked for."""
 
     def __init__(self, entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
         self.schema = world_schema(domains)

@@ -57,9 +57,7 @@ class TaggedText(NamedTuple):
 @dataclass
 class Thing:
     """What a graph says about one IRI. `statements`: where it is the subject, without names.
-
-    `types` and `occupations` are ids; `years` are those of all its dates.
-    """
+    `types` and `occupations` are ids; `years` are those of all its dates."""
 
     id: str
     labels: list[TaggedText] = field(default_factory=list)
@@ -152,10 +150,8 @@ class Sampled(NamedTuple):
 def end_rows(
     connection: sqlite3.Connection, sampled: Mapping[str, Sequence[Sampled]]
 ) -> Iterator[tuple[int, str, str]]:
-    """Rows of the table: a property's number, and what its subjects and its values are called.
-
-    For while the tables are made: the things are there, and their names staged.
-    """
+    """Rows of the table: a property's number, and what its subjects and its values are called. For
+    while the tables are made: the things are there, and their names staged."""
     for identifier, statements in sorted(sampled.items()):
         subjects = _called(connection, [one.subject for one in statements])
         values = _called(connection, [one.value for one in statements if one.value])
@@ -222,11 +218,9 @@ def _asked(values: Iterable[str], literals: set[str]) -> list[str]:
 
 
 class Harvest:
-    """The counts of a pass besides the things themselves.
-
-    `sampled`: some statements of each property, by its id. `used`: how often an id is an object;
-    emptied by `take_used`, since there may be millions.
-    """
+    """The counts of a pass besides the things themselves. `sampled`: some statements of each
+    property, by its id. `used`: how often an id is an object; emptied by `take_used`, since there
+    may be millions."""
 
     def __init__(self, store: "pyoxigraph.Store") -> None:
         self._store = store

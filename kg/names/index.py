@@ -41,12 +41,9 @@ SELECT count(*) FROM things WHERE kind = 'item' AND NOT statements AND label IS 
 
 
 class NameReadings(NamedTuple):
-    """How a graph's names were read.
-
-    `names_alone`: entities that have a label and no statement about them, as classes often do.
-    `unlabelled`: properties in use without a label. The rest are IRIs of predicates, most
-    used first; none of Wikidata's graphs, where it is known.
-    """
+    """How a graph's names were read. `names_alone`: entities that have a label and no statement
+    about them, as classes often do. `unlabelled`: properties in use without a label. The rest are
+    IRIs of predicates, most used first; none of Wikidata's graphs, where it is known."""
 
     names_alone: int
     unlabelled: int
@@ -63,10 +60,8 @@ _MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
 
 
 class NameIndex:
-    """`names.sqlite`, read-only. Any number of threads and processes may use one at a time.
-
-    Every method raises KgError if the file proves to be damaged.
-    """
+    """`names.sqlite`, read-only. Any number of threads and processes may use one at a time. Every
+    method raises KgError if the file proves to be damaged."""
 
     @classmethod
     def open(cls, folder: Path) -> "NameIndex":

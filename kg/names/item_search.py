@@ -64,10 +64,8 @@ class Name(NamedTuple):
 
 
 class Meant(NamedTuple):
-    """A name that a text may mean, and the words that should tell its bearers apart.
-
-    `near`: it is only like the text, so it is a guess.
-    """
+    """A name that a text may mean, and the words that should tell its bearers apart. `near`: it is
+    only like the text, so it is a guess."""
 
     name: Name
     hint: frozenset[str] = frozenset()

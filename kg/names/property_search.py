@@ -27,10 +27,8 @@ _MISSED, _UNASKED = 0.6, 0.4  # of words that only the text has, and that only t
 
 
 class PropertyFound(NamedTuple):
-    """A property by its number in the tables, and the number of the name that was found.
-
-    `near`: the property is only like the text.
-    """
+    """A property by its number in the tables, and the number of the name that was found. `near`:
+    the property is only like the text."""
 
     property: int
     name: int
@@ -254,10 +252,8 @@ def properties(connection: sqlite3.Connection, found: Sequence[PropertyFound]) -
 def bearers(
     connection: sqlite3.Connection, kind: SearchKind, meant: Sequence[Meant]
 ) -> list[Match]:
-    """Those who bear the names, most statements first, each under the first name it bears.
-
-    If the words of a hint apply to none of them, all are only near.
-    """
+    """Those who bear the names, most statements first, each under the first name it bears. If the
+    words of a hint apply to none of them, all are only near."""
     borne: dict[Meant, list[_Bearer]] = {}
     for name in meant:
         most = _TOLD_APART if name.hint else MAX_BEARERS

@@ -47,11 +47,9 @@ _LATE = "There was no time left to find out why nothing matches."
 
 
 class _Keeper:
-    """The process that forks query processes, leader of their group. It loads at once.
-
-    It has its own session, so that Ctrl-C reaches only the host, and ends with the host, because it
-    reads the socket that the host holds.
-    """
+    """The process that forks query processes, leader of their group. It loads at once. It has its
+    own session, so that Ctrl-C reaches only the host, and ends with the host, because it reads the
+    socket that the host holds."""
 
     def __init__(self, folder: Path | None, memory: int, in_memory: int, sha256: str) -> None:
         self.control, theirs = socket.socketpair()
@@ -119,11 +117,8 @@ class _QueryProcess:
 
 class _Turns:
     """Query processes that threads take and give back, None where one must be started; the longest
-    waiting thread is served first.
-
-    A lock or a queue may serve a thread that arrives just when something is given back, and let
-    another starve.
-    """
+    waiting thread is served first. A lock or a queue may serve a thread that arrives just when
+    something is given back, and let another starve."""
 
     def __init__(self, count: int) -> None:
         self._free: deque[_QueryProcess | None] = deque([None] * count)
@@ -158,11 +153,9 @@ class _Turns:
 
 
 class Pool:
-    """Query processes over one graph folder, or over none: then they only prepare queries.
-
-    Without `workers`, as many as there are processors, at least 2 and at most 8. `sha256`: of the
-    graph that the folder must still hold whenever a process opens it.
-    """
+    """Query processes over one graph folder, or over none: then they only prepare queries. Without
+    `workers`, as many as there are processors, at least 2 and at most 8. `sha256`: of the graph
+    that the folder must still hold whenever a process opens it."""
 
     def __init__(
         self,
@@ -184,20 +177,15 @@ class Pool:
         self._turns = _Turns(self._workers)
 
     def query(self, sparql: str, seconds: float) -> QueryResult:
-        """A query's rows, and if there are none, why. Raises KgError.
-
-        `seconds` limit the query and the explanation. Before that it waits for a free process for
-        three times as long: with many concurrent queries, most take far less than they may.
-        """
+        """A query's rows, and if there are none, why. Raises KgError. `seconds` limit the query and
+        the explanation. Before that it waits for a free process for three times as long: with many
+        concurrent queries, most take far less than they may."""
         answer = cast(QueryResult, self._ask(sparql, seconds, WAIT * seconds))
         rows = (tuple(None if cell is None else Term(*cell) for cell in r) for r in answer.rows)
         return replace(answer, rows=tuple(rows))
 
     def prepare(self, sparql: str, seconds: float) -> "Prepared":
-        """A query in the form for a remote graph; `seconds` also limit the wait.
-
-        Raises KgError.
-        """
+        """A query in the form for a remote graph; `seconds` also limit the wait. Raises KgError."""
         return cast("Prepared", self._ask(sparql, seconds, seconds))
 
     def close(self) -> None:

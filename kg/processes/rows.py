@@ -38,11 +38,9 @@ of 1,000 rows fit, in whatever script."""
 
 
 def run(store: Store, names: NameIndex, prepared: Prepared) -> QueryResult:
-    """Run a query; the rows' labels beside them, and what it names that the graph lacks.
-
-    Terms are plain tuples of their fields, which pickle ten times as fast. Raises KgError if
-    Oxigraph cannot parse or evaluate the query, or read the store.
-    """
+    """Run a query; the rows' labels beside them, and what it names that the graph lacks. Terms are
+    plain tuples of their fields, which pickle ten times as fast. Raises KgError if Oxigraph cannot
+    parse or evaluate the query, or read the store."""
     boolean = None
     variables: tuple[str, ...] = ()
     rows: list[tuple[Any, ...]] = []
@@ -179,11 +177,8 @@ def unknown_mentions(prepared: Prepared, names: NameIndex) -> list[str]:
 
 
 def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
-    """Sentences that say why a query has no row.
-
-    Raises KgError("unknown") if it cannot have one, because a required pattern matches nothing
-    and names a number that the graph lacks.
-    """
+    """Sentences that say why a query has no row. Raises KgError("unknown") if it cannot have one,
+    because a required pattern matches nothing and names a number that the graph lacks."""
     patterns = prepared.patterns[:_MOST_PATTERNS]
     barren = [i for i, pattern in enumerate(patterns) if not _holds(store, pattern)]
     needed = [mention for mention in prepared.mentioned if mention.pattern in barren]

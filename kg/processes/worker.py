@@ -90,10 +90,8 @@ def main(folder: str, memory: str, in_memory: str, sha256: str) -> None:
 
 
 def _in_memory(folder: Path, most: int) -> Store | None:
-    """The graph in memory, if it has at most so many triples and can be read.
-
-    A child reads it from disk: that starts threads, which must not be here. Raises InputError.
-    """
+    """The graph in memory, if it has at most so many triples and can be read. A child reads it from
+    disk: that starts threads, which must not be here. Raises InputError."""
     triples = read_description(folder).triples
     if triples > most:
         return None
@@ -157,10 +155,8 @@ def _say(host: Connection, message: Any) -> None:
 
 def _open(folder: Path, store: Store | None, sha256: str) -> Opened:
     """Open what is in the folder, entered first so that all of it is one graph's, whatever happens
-    to the folder's name meanwhile.
-
-    Raises InputError, and KgError where it is another graph than when the host opened it.
-    """
+    to the folder's name meanwhile. Raises InputError, and KgError where it is another graph than
+    when the host opened it."""
     os.chdir(folder)
     here = Path()
     opened = Opened(open_store(here) if store is None else store, NameIndex.open(here))
@@ -170,10 +166,8 @@ def _open(folder: Path, store: Store | None, sha256: str) -> Opened:
 
 
 def _limit(memory: int, all_open: bool) -> None:
-    """Let this process take so many bytes more, dump no core, and open nothing more.
-
-    RocksDB opens the tables of a large store when it needs them: such a process may open files.
-    """
+    """Let this process take so many bytes more, dump no core, and open nothing more. RocksDB opens
+    the tables of a large store when it needs them: such a process may open files."""
     limits = {resource.RLIMIT_CORE: 0}
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -192,10 +186,8 @@ def _peak_bytes() -> int:
 
 
 def _answers(text: str, opened: Opened | None) -> Iterator[tuple[Any, bool]]:
-    """What answers a query, each with whether more follows: a result, then why it has no row.
-
-    A Prepared where no graph is open. An error is the last.
-    """
+    """What answers a query, each with whether more follows: a result, then why it has no row. A
+    Prepared where no graph is open. An error is the last."""
     try:
         prepared = _prepared(text)
         if opened is None:

@@ -148,10 +148,8 @@ def sparql_request(url: str, text: str, form: Form) -> urllib.request.Request:
 
 
 class NoTurnError(KgError):
-    """No turn is free before the deadline. `seconds`: how long the host must be left alone.
-
-    0 where the host asked for nothing, and other requests take all of its places.
-    """
+    """No turn is free before the deadline. `seconds`: how long the host must be left alone. 0 where
+    the host asked for nothing, and other requests take all of its places."""
 
     def __init__(self, seconds: float) -> None:
         message = "Other queries take all places at the endpoint; ask again, one query at a time."
@@ -165,10 +163,8 @@ class NoTurnError(KgError):
 
 
 class HostThrottle:
-    """At most `concurrent` requests at a time, `interval` seconds between the starts of two.
-
-    Times are those of `time.monotonic`. Waiting threads sleep until something changes.
-    """
+    """At most `concurrent` requests at a time, `interval` seconds between the starts of two. Times
+    are those of `time.monotonic`. Waiting threads sleep until something changes."""
 
     def __init__(self, concurrent: int = CONCURRENT, interval: float = 0.0) -> None:
         self.changed = threading.Condition()

@@ -146,10 +146,8 @@ def unlabelled(answer: QueryResult) -> list[str]:
 
 
 def labels_of(iris: Iterable[str], select: RunSelect) -> dict[str, str]:
-    """English labels by IRI, with one query. Raises KgError.
-
-    A predicate of Wikidata's (wdt:P57) has the label of its property.
-    """
+    """English labels by IRI, with one query. Raises KgError. A predicate of Wikidata's (wdt:P57)
+    has the label of its property."""
     entities = {iri: _entity(iri) for iri in iris}
     values = iri_list(dict.fromkeys(filter(None, entities.values())))
     if not values:
@@ -179,11 +177,9 @@ _MOST_KNOWN = 100_000
 
 
 class ClassSizes:
-    """Sizes of the classes of one graph. Safe to use from any thread.
-
-    If a query fails (a large class may take an endpoint too long), nothing more is asked: sizes
-    help to choose, and no search should wait for them twice.
-    """
+    """Sizes of the classes of one graph. Safe to use from any thread. If a query fails (a large
+    class may take an endpoint too long), nothing more is asked: sizes help to choose, and no search
+    should wait for them twice."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
@@ -229,10 +225,8 @@ _MAX_NUMBERS = 12
 
 
 def explain_emptiness(prepared: "Prepared", select: RunSelect) -> tuple[str, ...]:
-    """Sentences: which pattern matches nothing, and what the numbers in the query stand for.
-
-    What the endpoint does not answer in time is left out; it never raises KgError.
-    """
+    """Sentences: which pattern matches nothing, and what the numbers in the query stand for. What
+    the endpoint does not answer in time is left out; it never raises KgError."""
     notes: list[str] = []
     with suppress(KgError):
         notes.append(_numbers(prepared, select))

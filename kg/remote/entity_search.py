@@ -58,10 +58,8 @@ def search_wikibase(
     api: EntityApi, select: RunSelect, text: str, kind: SearchKind, limit: int, deadline: float
 ) -> list[Match]:
     """Things whose label or alias begins with `text`, else those that a full-text search finds.
-
-    Types and numbers of statements come from the endpoint, and are left out where it fails.
-    Raises KgError.
-    """
+    Types and numbers of statements come from the endpoint, and are left out where it fails. Raises
+    KgError."""
     text = searchable(text)
     limit = max(1, min(limit, 50))
     hits = list(_by_name(api, text, kind, limit, deadline))
@@ -180,10 +178,8 @@ _LATE = (
 
 
 def search_labels(select: RunSelect, text: str, kind: SearchKind, limit: int) -> list[Match]:
-    """Bearers of exactly this name, else things whose names contain its words.
-
-    Of properties, else those in whose names one of the words begins alike. Raises KgError.
-    """
+    """Bearers of exactly this name, else things whose names contain its words. Of properties, else
+    those in whose names one of the words begins alike. Raises KgError."""
     text = searchable(text)
     folded = text.casefold()
     words = folded.split()
@@ -219,9 +215,7 @@ def _containing(select: RunSelect, kind: SearchKind, parts: list[str], how: str)
 
 def _label_match(select: RunSelect, kind: SearchKind, given: str, tests: str) -> list[NameHit]:
     """Things of the kind with their names. What is given goes first: some servers keep the order.
-
-    An item is anything that is not a property.
-    """
+    An item is anything that is not a property."""
     if kind == "property":
         given += f" VALUES ?class {{ {_PROPERTY_CLASSES} }}"
         typed = "?thing rdf:type ?class ."

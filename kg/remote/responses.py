@@ -70,11 +70,7 @@ class RetryLaterError(KgError):
     """A failure that may pass. `asked`: seconds that the server wants to be left alone, if any."""
 
     def __init__(
-        self,
-        kind: ErrorKind,
-        message: str,
-        asked: float | None = None,
-        sign: Sign | None = None,
+        self, kind: ErrorKind, message: str, asked: float | None = None, sign: Sign | None = None
     ) -> None:
         super().__init__(kind, message, sign)
         self.asked = asked
@@ -147,10 +143,8 @@ def too_busy(seconds: float | None) -> RetryLaterError:
 
 
 def asked_wait(reply: HttpReply) -> float | None:
-    """Seconds that the server asked to wait, or None.
-
-    Wikidata's servers also write "Please retry in 9 seconds" into the page itself.
-    """
+    """Seconds that the server asked to wait, or None. Wikidata's servers also write "Please retry
+    in 9 seconds" into the page itself."""
     asked = retry_after(reply.headers)
     written = re.search(rb"retry in (\d{1,6}) seconds", reply.body)
     return float(written[1]) if asked is None and written else asked
@@ -162,11 +156,9 @@ def timed_out(body: bytes) -> bool:
 
 
 def server_words(body: bytes) -> str:
-    """The line of a server's message that matters, without addresses, paths and keys.
-
-    Blazegraph and Fuseki send Java's exceptions after the query, QLever and others JSON,
-    Virtuoso a text before the query; a proxy sends a web page, of which the title is taken.
-    """
+    """The line of a server's message that matters, without addresses, paths and keys. Blazegraph
+    and Fuseki send Java's exceptions after the query, QLever and others JSON, Virtuoso a text
+    before the query; a proxy sends a web page, of which the title is taken."""
     text = _json_message(body) or body[:_MAX_READ].decode(errors="replace")
     if re.match(r"\s*<(?:!doctype|html|\?xml)", text, re.IGNORECASE):
         title = _TITLE.search(text)
@@ -231,11 +223,9 @@ _ASKED = "__ASK_RETVAL"
 
 
 def read_json(reply: HttpReply) -> Any:
-    """The JSON of an answer. Raises KgError where it is not JSON, or not the whole of it.
-
-    A server whose time runs out while it sends has said 200 by then: Blazegraph writes its
-    exception into the middle of the rows, QLever an apology after them, others just stop.
-    """
+    """The JSON of an answer. Raises KgError where it is not JSON, or not the whole of it. A server
+    whose time runs out while it sends has said 200 by then: Blazegraph writes its exception into
+    the middle of the rows, QLever an apology after them, others just stop."""
     if not reply.body:
         raise KgError("endpoint", CUT_SHORT)
     if reply.media_type not in JSON_TYPES:
@@ -269,10 +259,8 @@ def not_results(reply: HttpReply) -> KgError:
 
 
 def read_boolean(reply: HttpReply) -> QueryResult:
-    """An answer to ASK, in any of the forms in which servers give one. Raises KgError.
-
-    Something unreadable is not an answer, nor is a "no" of a server whose time ran out.
-    """
+    """An answer to ASK, in any of the forms in which servers give one. Raises KgError. Something
+    unreadable is not an answer, nor is a "no" of a server whose time ran out."""
     value = _boolean(reply)
     if value is None:
         raise _unreadable()

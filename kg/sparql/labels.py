@@ -45,10 +45,8 @@ class Supply(NamedTuple):
 
 
 class Labels:
-    """Writes the look-ups for all selects of a query into `edits`.
-
-    `taken`: names of variables that are in use.
-    """
+    """Writes the look-ups for all selects of a query into `edits`. `taken`: names of variables that
+    are in use."""
 
     def __init__(self, edits: Edits, taken: set[str], languages: tuple[str, ...]) -> None:
         self.edits = edits
@@ -133,9 +131,8 @@ class Labels:
             self._look_up(group, supply, before)
 
     def _rows(self, group: GroupPattern, first: int) -> str:
-        """A copy of what is in a group, without the FILTERs that read labels that are looked up:
-        it finds all that the group finds, and may find more.
-        """
+        """A copy of what is in a group, without the FILTERs that read labels that are looked up: it
+        finds all that the group finds, and may find more."""
         others = [
             Edit(*span, "FILTER(true)")
             for inside in _joined(group)

@@ -59,11 +59,8 @@ _NUMBERED = re.compile(r"http://www\.wikidata\.org/(?:entity/|prop/(?:[a-z-]+/)*
 
 
 class Mention(NamedTuple):
-    """A Wikidata number in a query.
-
-    `pattern`: of the required pattern that it is in, None elsewhere. `variables`: in the same
-    triple pattern.
-    """
+    """A Wikidata number in a query. `pattern`: of the required pattern that it is in, None
+    elsewhere. `variables`: in the same triple pattern."""
 
     id: str
     iri: str
@@ -82,8 +79,7 @@ def required(where: GroupPattern) -> list[Triple]:
 
 def alternatives(where: GroupPattern) -> list[list[Triple]]:
     """What `required` leaves out: the patterns of each branch of the first UNION, else of the only
-    subselect. A branch or subselect that holds nothing but the same counts as what is in it.
-    """
+    subselect. A branch or subselect that holds nothing but the same counts as what is in it."""
     if where.select is not None:
         return _within(where, set())
     groups = _joined(where)
@@ -115,8 +111,7 @@ def _branches(groups: list[GroupPattern]) -> Iterator[GroupPattern]:
 
 def _within(group: GroupPattern, outside: set[str]) -> list[list[Triple]]:
     """The patterns of a branch or subselect, each way to match it. A variable that a subselect
-    keeps to itself is another than the one of that name outside of it, and gets another name.
-    """
+    keeps to itself is another than the one of that name outside of it, and gets another name."""
     inside = group if group.select is None else group.select.where
     patterns = required(inside)
     ways = [patterns] if patterns else alternatives(inside) or [[]]
@@ -275,10 +270,8 @@ class Prepared:
 
 def prepare(text: str) -> Prepared:
     """Make a query ready to run. A pure function of the text; some 20 ms, most of it in rdflib.
-
     Raises KgError: "refused" (not read-only, too long, another server), "syntax" (with line,
-    column, and the line), "resources" (nesting, too many patterns).
-    """
+    column, and the line), "resources" (nesting, too many patterns)."""
     text = _tidy(text)
     tokens, comments = tokens_of(text)
     check_depth(tokens)
@@ -366,11 +359,8 @@ def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader)
 
 
 def _tree(edits: Edits) -> Any:
-    """rdflib's syntax tree of the new text. Raises KgError.
-
-    The parser takes some thirty frames a bracket: on a thread of its own it has as many as any,
-    however deep its caller stands.
-    """
+    """rdflib's syntax tree of the new text. Raises KgError. The parser takes some thirty frames a
+    bracket: on a thread of its own it has as many as any, however deep its caller stands."""
     from pyparsing import ParseBaseException
     from rdflib.plugins.sparql.parser import parseQuery
 

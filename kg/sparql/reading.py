@@ -22,11 +22,9 @@ _TERMS = ("iri", "name", "variable", "blank", "string", "number")
 
 
 class Reader:
-    """Reads tokens once, from front to back.
-
-    `selects`: all that it has met, outer ones first; `patterns`: how many triple patterns;
-    `removable`: what is not a pattern, from one character to another.
-    """
+    """Reads tokens once, from front to back. `selects`: all that it has met, outer ones first;
+    `patterns`: how many triple patterns; `removable`: what is not a pattern, from one character to
+    another."""
 
     def __init__(self, tokens: list[Token], names: QueryPrefixes) -> None:
         self.tokens = tokens
@@ -72,7 +70,9 @@ class Reader:
             if self.here.says("("):
                 start = self.at
                 self._expression(select.reads, select.named, select.where)
-                self._named_expression(select, start)
+                opening, word, name = (self.tokens[at] for at in (start, self.at - 3, self.at - 2))
+                if word.says("AS") and name.kind == "variable":
+                    select.expressions[name.text[1:]] = Span(opening.end, word.start)
                 select.grouped |= any(t.says(*_AGGREGATES) for t in self.tokens[start : self.at])
                 continue
             token = self.take()
@@ -83,12 +83,6 @@ class Reader:
                 select.star = token
             elif token.says(","):
                 select.commas.append(token)
-
-    def _named_expression(self, select: SelectQuery, start: int) -> None:
-        """Note where the expression of `(expression AS ?name)` stands, from token `start` on."""
-        opening, word, name = self.tokens[start], self.tokens[self.at - 3], self.tokens[self.at - 2]
-        if word.says("AS") and name.kind == "variable":
-            select.expressions[name.text[1:]] = Span(opening.end, word.start)
 
     def _tail(self, select: SelectQuery) -> None:
         clause = ""

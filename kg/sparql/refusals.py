@@ -377,11 +377,9 @@ def check_tokens(tokens: list[Token], names: QueryPrefixes) -> None:
 
 
 def check_reading(text: str) -> None:
-    """Refuse a text that is to run and asks a server, label service or not, or other data.
-
-    Where the words for this are in it, in strings, IRIs or names, Oxigraph must read the text with
-    other words in their places: if it took one for a clause, it cannot. Raises KgError.
-    """
+    """Refuse a text that is to run and asks a server, label service or not, or other data. Where
+    the words for this are in it, in strings, IRIs or names, Oxigraph must read the text with other
+    words in their places: if it took one for a clause, it cannot. Raises KgError."""
     tokens = tokens_of(text)[0]
     if any(token.says("SERVICE") for token in tokens):
         _refuse("`SERVICE wikibase:label` belongs inside the braces of WHERE")

@@ -57,11 +57,9 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 class QueryPrefixes:
-    """How the names of one query are written in full.
-
-    `declared`: the prefixes that the query declares (the last declaration counts), with what it
-    leaves to `KNOWN` beside them; `unknown`: tokens whose prefix is in neither.
-    """
+    """How the names of one query are written in full. `declared`: the prefixes that the query
+    declares (the last declaration counts), with what it leaves to `KNOWN` beside them; `unknown`:
+    tokens whose prefix is in neither."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.base = ""
@@ -165,9 +163,8 @@ GroupKind = Literal["where", "plain", "optional", "union", "minus", "exists", "g
 
 @dataclass(frozen=True)
 class Triple:
-    """A triple pattern. `text`: with full IRIs; `tokens`: what it is written with; `start`: of
-    its property, in characters.
-    """
+    """A triple pattern. `text`: with full IRIs; `tokens`: what it is written with; `start`: of its
+    property, in characters."""
 
     text: str
     subject: str
@@ -227,10 +224,8 @@ class GroupPattern:
         return tuple(sorted(found, key=lambda name: found[name]))
 
     def certain(self, before: int | None = None) -> set[str]:
-        """Names of variables that every solution binds; some such may be missing.
-
-        With `before`, those that are bound in triple patterns before that character.
-        """
+        """Names of variables that every solution binds; some such may be missing. With `before`,
+        those that are bound in triple patterns before that character."""
         if before is not None:
             return {n for triple in self.triples if triple.start < before for n in triple.variables}
         found = {name for triple in self.triples for name in triple.variables}

@@ -78,11 +78,9 @@ def expand_codepoints(text: str) -> str:
 
 
 def tokens_of(text: str) -> tuple[list[Token], list[Span]]:
-    """The tokens of a text, an "end" token last, and where its comments are.
-
-    Characters that begin no terminal come out as signs of one character; a string that does not
-    end is its quotation mark and what follows.
-    """
+    """The tokens of a text, an "end" token last, and where its comments are. Characters that begin
+    no terminal come out as signs of one character; a string that does not end is its quotation mark
+    and what follows."""
     tokens: list[Token] = []
     comments: list[Span] = []
     for match in _TOKEN.finditer(text):
@@ -156,9 +154,7 @@ class Edits:
         self, start: int, end: int, first: int | None = None, others: Iterable[Edit] = ()
     ) -> str:
         """What has become of the characters `start` to `end`, so far or by the `first` edits.
-
-        `others` are made as well, there and nowhere else; edits inside of what they replace go.
-        """
+        `others` are made as well, there and nowhere else; edits inside of what they replace go."""
         part = Edits(self.text[start:end])
         for edit in (*others, *self._edits[:first]):
             if start <= edit.start and edit.end <= end:

@@ -137,12 +137,7 @@ def test_the_search_is_asked_as_its_documentation_says() -> None:
     assert sent.pop("search") == "King Kong"
     assert sent.pop("type") == "property"
     assert sent.pop("limit") == "50"
-    assert sent == {
-        "language": "en",
-        "uselang": "en",
-        "format": "json",
-        "formatversion": "2",
-    }
+    assert sent == {"language": "en", "uselang": "en", "format": "json", "formatversion": "2"}
 
 
 def test_what_no_name_begins_with_is_searched_in_full_text() -> None:
@@ -204,11 +199,7 @@ def test_a_failing_endpoint_costs_types_only(
 @pytest.mark.parametrize(
     ("reaction", "kind", "words"),
     [
-        (
-            json_reply({"error": {"code": "badvalue", "info": "Bad \x1b word"}}),
-            "endpoint",
-            "Bad",
-        ),
+        (json_reply({"error": {"code": "badvalue", "info": "Bad \x1b word"}}), "endpoint", "Bad"),
         (json_reply({"error": {"code": "maxlag", "info": "Waiting for a host"}}), "busy", "wait"),
         (json_reply({"error": {"code": "ratelimited", "info": "slow"}}), "busy", "wait"),
         (json_reply({"error": "?"}), "endpoint", "failed"),

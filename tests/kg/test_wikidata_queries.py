@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from branchwise.kg.answers import Graph
 
 REWRITTEN = (queries_of("label*") | queries_of("paths")).keys() - {
-    "anything_but",  # rdflib 7.6 fails at an inverse step in a negated set
+    "anything_but"  # rdflib 7.6 fails at an inverse step in a negated set
 }
 
 

@@ -65,10 +65,7 @@ NOBODY = Cast()
     ("steps", "reason"),
     [
         ([films_by("Q1")], "fewer than two steps"),
-        (
-            [films_by("Q1"), {"op": "join", "relation": "directed_by", "of": 0}],
-            "straight back",
-        ),
+        ([films_by("Q1"), {"op": "join", "relation": "directed_by", "of": 0}], "straight back"),
         (
             [films_by("Q1"), after(1990, 0), cast(1, "join", relation="directed_by")],
             "straight back",

@@ -28,14 +28,6 @@ def moves(films):
     return Moves(films.facts.schema, films.domains["films"], (), lambda relation, inverse: True)
 
 
-def test_there_are_many_shapes_of_two_to_six_steps():
-    shapes = [template.letters for template in templates()]
-    assert len(set(shapes)) == len(shapes) >= 40
-    assert {len(shape) for shape in shapes} == {2, 3, 4, 5, 6}
-    assert set("".join(shapes)) == set("AJFGUID")
-    assert all(max(Counter(shape)[o] for o in SET_OPERATIONS) <= 1 for shape in shapes)
-
-
 def test_every_shape_comes_to_a_single_set():
     for template in templates():
         depth = 0

@@ -91,11 +91,8 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True)
 class DraftDocument:
-    """A document of which the words may still change.
-
-    `blocks`: the places of sentences that are read together, and whether one of them is enough;
-    `is_any`: whether one of the blocks is.
-    """
+    """A document of which the words may still change. `blocks`: the places of sentences that are
+    read together, and whether one of them is enough; `is_any`: whether one of the blocks is."""
 
     id: str
     title: str

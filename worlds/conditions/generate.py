@@ -21,10 +21,8 @@ from branchwise.worlds.conditions.drafts import DraftDocument, draft_document, t
 
 def single_documents(found: ConditionsSet, seed: int) -> ConditionsSet:
     """As many scenarios, drawn from all pairs of a scenario and one of its documents, in order.
-
     Each keeps the parts that tell a value of the document's own conditions, and those that tell
-    none at all.
-    """
+    none at all."""
     pairs = [(scenario, id) for scenario in found.scenarios for id in scenario.documents]
     chosen = sorted(Random(f"{seed}/control").sample(range(len(pairs)), len(found.scenarios)))
     scenarios = []
@@ -86,10 +84,7 @@ class ScenarioDraw:
     """Draws scenarios for groups of some documents. `openings` are by domain."""
 
     def __init__(
-        self,
-        documents: Sequence[DraftDocument],
-        openings: Mapping[str, Sequence[str]],
-        rng: Random,
+        self, documents: Sequence[DraftDocument], openings: Mapping[str, Sequence[str]], rng: Random
     ) -> None:
         self._documents = {document.id: document for document in documents}
         self._openings, self._rng = openings, rng
@@ -158,11 +153,9 @@ _PUBLISHED = PUBLISHED_MDCR.groups
 
 @dataclass(frozen=True)
 class MdcrSettings:
-    """How much is to be made. Raises InputError for what cannot be.
-
-    `documents` are of all domains in turn; `groups` have sizes in the published shares;
-    `scenarios`: at most so many; None: all that come about.
-    """
+    """How much is to be made. Raises InputError for what cannot be. `documents` are of all domains
+    in turn; `groups` have sizes in the published shares; `scenarios`: at most so many; None: all
+    that come about."""
 
     documents: int = 40
     groups: int = sum(_PUBLISHED.values())

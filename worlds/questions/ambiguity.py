@@ -72,10 +72,8 @@ def read_names(path: Path) -> dict[str, tuple[Bearer, ...]]:
 
 
 def shared_names(facts: Facts) -> dict[str, tuple[Bearer, ...]]:
-    """The labels that several entities of a graph have, in alphabetical order.
-
-    A title is the label with the kind of thing it is, and its number where that is not enough.
-    """
+    """The labels that several entities of a graph have, in alphabetical order. A title is the label
+    with the kind of thing it is, and its number where that is not enough."""
     bearers: dict[str, dict[str, str]] = {}
     for name in facts.schema.concrete:
         noun = facts.schema.types[name].noun
@@ -139,10 +137,8 @@ class Focuses:
 
     def shared(self, moves: Moves, least: int) -> Focus:
         """A shared name that the same relation leads on from for two bearers or more, to at least
-        so many members each. Names with many such bearers come oftener.
-
-        Raises RejectedError where there is none.
-        """
+        so many members each. Names with many such bearers come oftener. Raises RejectedError where
+        there is none."""
         known = self._groups.get
         fitting = [
             move
@@ -226,9 +222,7 @@ class _Group(NamedTuple):
 
 class _Shared:
     """All shared names with their bearers in a row; those of `names[n]` begin at `starts[n]`.
-
-    `used`: how often each name was.
-    """
+    `used`: how often each name was."""
 
     def __init__(self, names: SharedNames) -> None:
         self.names = list(names)

@@ -10,15 +10,7 @@ from typing import Any, TypeVar
 
 from branchwise.kg.schema import Relation, Schema
 from branchwise.worlds.questions.facts import Facts
-from branchwise.worlds.questions.plans import (
-    Amount,
-    Condition,
-    Holds,
-    Plan,
-    PlanStep,
-    Years,
-    year,
-)
+from branchwise.worlds.questions.plans import Amount, Condition, Holds, Plan, PlanStep, Years, year
 
 Types = tuple[str, ...]
 """Concrete types, in the schema's order."""
@@ -48,11 +40,9 @@ class Move:
 
 @dataclass(frozen=True)
 class Moves:
-    """The moves and filters of one domain.
-
-    `own` are names of the domain's relations, `shared` those of what all domains have in common.
-    Relations that the schema cannot put into words are left out.
-    """
+    """The moves and filters of one domain. `own` are names of the domain's relations, `shared`
+    those of what all domains have in common. Relations that the schema cannot put into words are
+    left out."""
 
     schema: Schema
     own: Collection[str]
@@ -182,10 +172,8 @@ class PlanLimits:
 
 @dataclass(frozen=True)
 class Focus:
-    """Where a plan begins: `entities` are all that bear the name, and have the relation.
-
-    `name` is what the question calls them: a shared name, or a title of one entity's own.
-    """
+    """Where a plan begins: `entities` are all that bear the name, and have the relation. `name` is
+    what the question calls them: a shared name, or a title of one entity's own."""
 
     name: str
     entities: tuple[str, ...]
@@ -238,10 +226,8 @@ _BETWEEN = 0.2
 
 
 def conditions(relation: Relation, values: Neighbours, rng: Random) -> Iterator[Condition]:
-    """Conditions that may divide the members, likely ones first; few, and perhaps none.
-
-    `values`: of each member that has any.
-    """
+    """Conditions that may divide the members, likely ones first; few, and perhaps none. `values`:
+    of each member that has any."""
     every = chain.from_iterable(values.values())
     match relation.value_kind:
         case "date":

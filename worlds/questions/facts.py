@@ -78,10 +78,8 @@ class Facts(Protocol):
 
 
 class KgFacts:
-    """The facts of a graph as arrays: some 30 bytes a statement, of which most are mapped.
-
-    How a relation leads from member to values is worked out when it is first asked for, and kept.
-    """
+    """The facts of a graph as arrays: some 30 bytes a statement, of which most are mapped. How a
+    relation leads from member to values is worked out when it is first asked for, and kept."""
 
     def __init__(self, statements: Statements, schema: Schema) -> None:
         self.schema = schema
@@ -96,10 +94,8 @@ class KgFacts:
 
     @classmethod
     def load(cls, path: Path, schema: Schema, keep: Path | None = None) -> "KgFacts":
-        """From the folder of a built graph (or a world that has one), or a file of triples.
-
-        See `Statements.load`. Raises InputError where there is neither.
-        """
+        """From the folder of a built graph (or a world that has one), or a file of triples. See
+        `Statements.load`. Raises InputError where there is neither."""
         used = (relation.property for relation in schema.relations.values())
         return cls(Statements.load(path, (TYPE, OCCUPATION, *used), keep), schema)
 
@@ -204,10 +200,8 @@ class KgFacts:
 
 
 class _Way(NamedTuple):
-    """Where a relation leads: those of `members[n]` are `values[starts[n]:starts[n + 1]]`.
-
-    After the last member comes `_NONE`, which has none.
-    """
+    """Where a relation leads: those of `members[n]` are `values[starts[n]:starts[n + 1]]`. After
+    the last member comes `_NONE`, which has none."""
 
     members: np.ndarray
     starts: np.ndarray
@@ -292,12 +286,9 @@ BATCH_LENGTH = 10_000
 
 
 class EndpointFacts:
-    """The facts of a graph that answers SPARQL, embedded or remote. See `Facts`.
-
-    What was answered is kept. A batch with more than `MAX_ROWS` rows is asked again in halves, and
-    a member with more than that page by page. Every method raises KgError where the graph does
-    not answer.
-    """
+    """The facts of a graph that answers SPARQL, embedded or remote. See `Facts`. What was answered
+    is kept. A batch with more than `MAX_ROWS` rows is asked again in halves, and a member with more
+    than that page by page. Every method raises KgError where the graph does not answer."""
 
     def __init__(self, kg: Graph, schema: Schema, seconds: float = SECONDS) -> None:
         self.schema = schema

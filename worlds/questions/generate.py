@@ -381,9 +381,7 @@ def check_answers(
     answers: Sequence[frozenset[str]], limits: PlanLimits, *, ambiguous: bool
 ) -> None:
     """Answers there are, not too many in all, and different ones where a name has several readings.
-
-    `answers`: of each reading that has any.
-    """
+    `answers`: of each reading that has any."""
     if not answers:
         raise RejectedError("no answers")
     if ambiguous and len(answers) < 2:
@@ -396,10 +394,8 @@ def check_answers(
 
 def check_silent(plan: Plan, silent: Sequence[str], types: Collection[str], facts: Facts) -> None:
     """No bearer of the name that the focus's relation could be said of, and is not, has answers.
-
     They would be what a union adds for anything of that name. `silent`: bearers without values of
-    the relation, which all come to the same; `types`: what it is said of.
-    """
+    the relation, which all come to the same; `types`: what it is said of."""
     if silent and execute(plan.about(silent[0]), facts).answers:
         for members in map(facts.members, types):
             for entity in silent:

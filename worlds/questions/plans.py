@@ -140,8 +140,7 @@ class Difference(_OfTwo):
 
 
 PlanStep = Annotated[
-    Atomic | Join | Filter | GroupBy | Union | Intersection | Difference,
-    Field(discriminator="op"),
+    Atomic | Join | Filter | GroupBy | Union | Intersection | Difference, Field(discriminator="op")
 ]
 _STEPS: TypeAdapter[tuple[PlanStep, ...]] = TypeAdapter(tuple[PlanStep, ...])
 
@@ -298,10 +297,8 @@ class PlanExecution:
 
 
 def execute(plan: Plan, facts: Facts) -> PlanExecution:
-    """All steps' sets. An entity that the graph lacks leads nowhere: its sets are empty.
-
-    Raises PlanError for a relation that the schema lacks, and for types that do not fit.
-    """
+    """All steps' sets. An entity that the graph lacks leads nowhere: its sets are empty. Raises
+    PlanError for a relation that the schema lacks, and for types that do not fit."""
     check_plan(plan, facts.schema)
     sets: list[Members] = []
     for step in plan.steps:

@@ -142,10 +142,8 @@ class Operands:
         self._rng = rng
 
     def draw(self, draft: Draft, letters: str, *, parallel: bool) -> Operand | None:
-        """A set made by these operations; None where the facts lead nowhere.
-
-        `parallel`: rather by the relation that the first set was reached by.
-        """
+        """A set made by these operations; None where the facts lead nowhere. `parallel`: rather by
+        the relation that the first set was reached by."""
         members = sorted(self._rng.choice([s for s in draft.at.sets if s]))
         alike = draft.at.last if parallel and self._rng.random() < _PARALLEL else None
         moves: list[Move] = []

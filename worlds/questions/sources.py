@@ -93,11 +93,9 @@ class GenerationTally:
 def world_domains(
     world: Sequence[str], chosen: Sequence[str]
 ) -> tuple[dict[str, Collection[str]], tuple[str, ...]]:
-    """The relations of each chosen domain of a world, and those that all domains have.
-
-    A relation is of a domain when there is none without it. Raises InputError for a domain that
-    the world does not have.
-    """
+    """The relations of each chosen domain of a world, and those that all domains have. A relation
+    is of a domain when there is none without it. Raises InputError for a domain that the world does
+    not have."""
     if unknown := [name for name in chosen if name not in world]:
         raise InputError(
             f"the world has no domain {unknown[0]!r}", remedy=f"choose among {', '.join(world)}"
@@ -118,10 +116,8 @@ SUPPORT_FOLDER = "support"
 
 @dataclass(frozen=True)
 class FactSource:
-    """Facts with the names that are shared in them, and relations by domain.
-
-    `close` lets go of an endpoint's connections.
-    """
+    """Facts with the names that are shared in them, and relations by domain. `close` lets go of an
+    endpoint's connections."""
 
     facts: Facts
     names: SharedNames
@@ -211,11 +207,8 @@ _KEY_BYTES = 8
 
 
 class Support:
-    """Passage ids by what they state: subject, property, value.
-
-    Statements are known by 64 bits of a hash: of ten million, two share one with a probability of
-    1 in 400,000.
-    """
+    """Passage ids by what they state: subject, property, value. Statements are known by 64 bits of
+    a hash: of ten million, two share one with a probability of 1 in 400,000."""
 
     def __init__(self, arrays: "Arrays") -> None:
         self._keys, self._passages = arrays["keys"], arrays["passages"]
@@ -223,11 +216,9 @@ class Support:
 
     @classmethod
     def load(cls, corpus: Path, keep: Path | None = None) -> "Support":
-        """From a corpus whose passages have `statements`, as a world's have.
-
-        What states what is kept in `keep`, where it is named, for as long as the file is the same.
-        Raises InputError if the file is not such a corpus (with the line).
-        """
+        """From a corpus whose passages have `statements`, as a world's have. What states what is
+        kept in `keep`, where it is named, for as long as the file is the same. Raises InputError if
+        the file is not such a corpus (with the line)."""
         origin = {"corpus": file_origin(corpus)} if corpus.is_file() else {}
         return cls(kept_arrays(keep, origin, lambda: _read(corpus)))
 
@@ -262,22 +253,15 @@ def _read(corpus: Path) -> "Arrays":
     every = np.frombuffer(keys, dtype=np.uint64)
     order = np.argsort(every, kind="stable")
     passages = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
-    return {
-        "keys": every[order],
-        "passages": passages[order],
-        "id": id,
-        "id_starts": id_starts,
-    }
+    return {"keys": every[order], "passages": passages[order], "id": id, "id_starts": id_starts}
 
 
 def support_of(
     plan: Plan, execution: PlanExecution, facts: Facts, support: Support
 ) -> dict[str, Ids]:
-    """For each answer, sorted, the passages that state what leads to it, first steps first.
-
-    All that lead to it are given: every one of the films that an actor appeared in, not one of
-    them; of a union both sides; of a difference the first side, since nothing states the other's.
-    """
+    """For each answer, sorted, the passages that state what leads to it, first steps first. All
+    that lead to it are given: every one of the films that an actor appeared in, not one of them; of
+    a union both sides; of a difference the first side, since nothing states the other's."""
     trail = _Trail(plan, execution, facts, support)
     last = len(plan.steps) - 1
     return {answer: trail.ids(last, answer) for answer in sorted(execution.answers)}

@@ -161,10 +161,8 @@ class Statements:
         return len(self._texts)
 
     def of(self, number: str, kind: ValueKind) -> "np.ndarray":
-        """The statements of a property with values of a kind.
-
-        uint32 [n, 2]: the texts of subject and value, sorted, each pair once.
-        """
+        """The statements of a property with values of a kind. uint32 [n, 2]: the texts of subject
+        and value, sorted, each pair once."""
         place = self._places[number, kind]
         return self._pairs[self._ends[place] : self._ends[place + 1]]
 
@@ -238,10 +236,8 @@ class _Reading:
                 raise InputError(str(error.msg), where=f"{path}:{error.lineno}") from None
 
     def _add(self, triples: "Iterable[tuple[Any, str, Any]]") -> None:
-        """Keep statements of wanted properties, and names; pass over blank nodes.
-
-        One loop without calls for each: a world of a million entities has nine million statements.
-        """
+        """Keep statements of wanted properties, and names; pass over blank nodes. One loop without
+        calls for each: a world of a million entities has nine million statements."""
         from pyoxigraph import Literal, NamedNode
 
         numbers = self._numbers

@@ -62,11 +62,9 @@ Histogram = Mapping[str, SubsetCount]
 
 @dataclass(frozen=True)
 class Statistics:
-    """Means of the ambiguous and the other questions, and how often what comes.
-
-    `histograms`: by heading. `shapes` counts different plan shapes, `meta` the questions that have
-    a key with values to break scores down by.
-    """
+    """Means of the ambiguous and the other questions, and how often what comes. `histograms`: by
+    heading. `shapes` counts different plan shapes, `meta` the questions that have a key with values
+    to break scores down by."""
 
     means: Mapping[bool, Means]
     histograms: Mapping[str, Histogram]

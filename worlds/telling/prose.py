@@ -79,11 +79,8 @@ def _sequence(text: str, at: int, inside: bool) -> tuple[Sequence, int]:
 
 
 def variants(sequence: Sequence, facts: frozenset[str]) -> list[Sequence]:
-    """The template once for each way in which it names facts.
-
-    Alternatives without facts stay choices, so that they cost nothing.
-    Raises InputError for more than `MAX_VARIANTS`.
-    """
+    """The template once for each way in which it names facts. Alternatives without facts stay
+    choices, so that they cost nothing. Raises InputError for more than `MAX_VARIANTS`."""
     expanded = _expanded(sequence, facts)
     if len(expanded) > MAX_VARIANTS:
         raise InputError(f"has {len(expanded)} variants, at most {MAX_VARIANTS} are kept")
@@ -163,10 +160,8 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeProse:
-    """How entities of one type are told.
-
-    `bits`: the place of each fact in the telling. `title`: what tells a shared name apart.
-    """
+    """How entities of one type are told. `bits`: the place of each fact in the telling. `title`:
+    what tells a shared name apart."""
 
     bits: Mapping[str, int]
     leads: tuple[Variant, ...]
@@ -211,11 +206,9 @@ def wording_of(schema: Schema, type_name: str) -> Wording:
 
 
 def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypeProse:
-    """The prose of a type in a world where these facts may be said of it.
-
-    Raises InputError for a template that is malformed, for a slot that no schema knows, and for a
-    fact that no template tells alone.
-    """
+    """The prose of a type in a world where these facts may be said of it. Raises InputError for a
+    template that is malformed, for a slot that no schema knows, and for a fact that no template
+    tells alone."""
     wording = wording_of(schema, type_name)
     # Another name, what comes first, the schema's order, what comes last.
     told = [name for name in facts if name not in UNTOLD]

@@ -46,10 +46,8 @@ _FORMS_OF_BE = frozenset(("are", "is", "was", "were"))
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """What is said of things: their noun, what holds, what does not.
-
-    `denials` do not hold, each; of each of `excluded`, not all holds.
-    """
+    """What is said of things: their noun, what holds, what does not. `denials` do not hold, each;
+    of each of `excluded`, not all holds."""
 
     noun: Noun
     predicates: "tuple[Predication, ...]"
@@ -141,10 +139,8 @@ def around(noun: str, phrase: NounPhrase, plural: bool = True, swapped: bool = F
 def verb_phrase(
     predicates: Sequence[Predication], denials: Sequence[Clause], plural: bool = True
 ) -> str:
-    """Verb phrases in a row; what follows a long one is set off from it.
-
-    A short denial stands before what is long or a choice: "did not win X but appeared in films".
-    """
+    """Verb phrases in a row; what follows a long one is set off from it. A short denial stands
+    before what is long or a choice: "did not win X but appeared in films"."""
     denied = listed([clause.negated(plural) for clause in denials])
     if not predicates or not denials:
         return denied or _coordinated(predicates, plural)

@@ -40,10 +40,8 @@ class Mentioned:
 
 @dataclass(frozen=True)
 class Related:
-    """Stands in a relation to an entity, or to at least so many members of a set.
-
-    What is described are the relation's subjects where `inverse`, else its objects.
-    """
+    """Stands in a relation to an entity, or to at least so many members of a set. What is described
+    are the relation's subjects where `inverse`, else its objects."""
 
     relation: str
     inverse: bool
@@ -183,10 +181,8 @@ def _merged(one: Constraint | None, other: Constraint | None) -> Related | None:
 
 
 def is_single(described: Description, schema: Schema) -> bool:
-    """Whether it describes one thing at most, by a relation that has one value: where X was born.
-
-    A schema says so with `count` and `exclusive`.
-    """
+    """Whether it describes one thing at most, by a relation that has one value: where X was born. A
+    schema says so with `count` and `exclusive`."""
     for part in described.parts:
         if isinstance(part, Related) and isinstance(part.to, NamedEntity):
             relation = schema.relations[part.relation]

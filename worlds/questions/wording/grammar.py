@@ -13,13 +13,7 @@ from dataclasses import replace
 from random import Random
 
 from branchwise.kg.schema import Schema
-from branchwise.worlds.questions.plans import (
-    Difference,
-    Filter,
-    Intersection,
-    Plan,
-    Union,
-)
+from branchwise.worlds.questions.plans import Difference, Filter, Intersection, Plan, Union
 from branchwise.worlds.questions.wording.clauses import (
     Clause,
     NounPhrase,
@@ -201,10 +195,8 @@ class Grammar:
 
     def sayable(self, relation: str, inverse: bool = False) -> bool:
         """Whether a step along a relation can be said; of dates, numbers and items a filter.
-
         `inverse`: as in a plan, the step gives the relation's subjects. A filter by an entity (an
-        award) gives subjects, too.
-        """
+        award) gives subjects, too."""
         declared = self.schema.relations[relation]
         if declared.said is None:
             return False
@@ -212,11 +204,9 @@ class Grammar:
         return bool(declared.said.kind) or any(Verb.read(phrase).base for phrase in said)
 
     def question(self, plan: Plan, name: Callable[[str], str], variant: int = 0) -> str:
-        """A question for the plan's answers; `name` gives the names of the entities in it.
-
-        Variants are other draws of frame and phrases. Raises InputError for a
-        relation that the schema lacks, or does not say.
-        """
+        """A question for the plan's answers; `name` gives the names of the entities in it. Variants
+        are other draws of frame and phrases. Raises InputError for a relation that the schema
+        lacks, or does not say."""
         random = Random(f"{self._seed} {variant} {json.dumps(plan.to_json())}")
         before, asked = introduced(describe(plan, self.schema)[-1], random)
         phrases = NounPhrases(self.schema, name, random)

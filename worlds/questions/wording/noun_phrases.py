@@ -153,10 +153,8 @@ class _Predicates:
         )
 
     def _without(self, part: Related, missing: Sequence[Related], noun: Noun) -> Clause | None:
-        """Related to one but not to others, with one verb: played for A but not for B.
-
-        None where it would not be clear what is denied.
-        """
+        """Related to one but not to others, with one verb: played for A but not for B. None where
+        it would not be clear what is denied."""
         verb = self._words.verb(part.relation, part.inverse, noun, last=True)
         if verb.after or (not isinstance(part.to, NamedEntity) and not verb.preposition):
             return None
@@ -267,9 +265,7 @@ class NounPhrases:
         self, described: Description, number: str = "plural", within: Related | None = None
     ) -> str:
         """The noun and all that is said of it; `number`: plural, one ("a film"), any, or the.
-
-        `within`: what is said of others through them.
-        """
+        `within`: what is said of others through them."""
         phrase = self.structure(described, within)
         self._nouns[described] = phrase.noun
         noun = phrase.noun.plural if number == "plural" else getattr(phrase.noun, number)()

@@ -29,10 +29,8 @@ _SOUNDS_LIKE_A_CONSONANT = re.compile(r"(uni|use|euro|one\b|once\b)", re.IGNOREC
 @dataclass(frozen=True)
 class Verb:
     """A phrase of a schema's `said`, taken apart: a verb and the words around the other side.
-
     `form` is the plural ("were", "directed"), `base` the infinitive; both are empty for a phrase
-    without a verb ("by {}"). `preposition` is the word right before {} if it is one.
-    """
+    without a verb ("by {}"). `preposition` is the word right before {} if it is one."""
 
     base: str
     form: str
@@ -157,10 +155,8 @@ _HUMAN = "Q5"
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun in both numbers. `general`: it says nothing of the type, as "people".
-
-    `plain`: both without kinds of it, by which it is mentioned again; by default the same.
-    """
+    """A noun in both numbers. `general`: it says nothing of the type, as "people". `plain`: both
+    without kinds of it, by which it is mentioned again; by default the same."""
 
     plural: str
     singular: str
