@@ -103,17 +103,15 @@ def kg_files(sources: Sequence[Path]) -> list[Path]:
     if not sources:
         raise InputError("no file of triples is given", remedy="name one, or a world folder")
     remedy = "name files of triples, or a world folder"
-    files = []
-    for path in map(Path, sources):
-        file = path / KG_FILE if path.is_dir() else path
+    paths = list(map(Path, sources))
+    for path in paths:
         if not path.exists():
             raise InputError("no such file or folder", where=str(path), remedy=remedy)
-        files.append(file)
-    for path, file in zip(map(Path, sources), files, strict=True):
-        if path.is_dir() and not file.is_file():
+    for folder in filter(Path.is_dir, paths):
+        if not (folder / KG_FILE).is_file():
             what = f"no world here (there is no {KG_FILE})"
-            raise InputError(what, where=str(path), remedy=remedy)
-    return files
+            raise InputError(what, where=str(folder), remedy=remedy)
+    return [path / KG_FILE if path.is_dir() else path for path in paths]
 
 
 def _refuse_to_replace(out: Path, files: Sequence[Path], *, force: bool) -> None:

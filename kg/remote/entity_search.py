@@ -135,9 +135,12 @@ def _by_text(
     base = _text(general.get("wikibase-conceptbaseuri")) if isinstance(general, dict) else ""
     if not all(isinstance(page, dict) for page in pages):
         raise _unreadable()
-    indices = {id(page): page.get("index") for page in pages}
-    pages.sort(key=lambda page: i if isinstance(i := indices[id(page)], int) else 0)
-    for page in pages:
+
+    def index(page: Mapping[str, Any]) -> int:
+        place = page.get("index")
+        return place if isinstance(place, int) else 0
+
+    for page in sorted(pages, key=index):
         number = _PAGE.fullmatch(_text(page.get("title")))
         terms = page.get("entityterms")
         if number:
