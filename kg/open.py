@@ -211,13 +211,13 @@ class RemoteKg:
         deadline = time.monotonic() + DEFAULT_SECONDS
         if self._api:
             select = self._selector(deadline)
-            found = search_wikibase(self._api, select, text, kind, limit, deadline)
+            matches = search_wikibase(self._api, select, text, kind, limit, deadline)
         else:
-            found = search_labels(self._selector(deadline, attempts=2), text, kind, limit)
-        if kind == "property" or not found:
-            return found
+            matches = search_labels(self._selector(deadline, attempts=2), text, kind, limit)
+        if kind == "property" or not matches:
+            return matches
         return self._sizes.added(
-            found, self._selector(min(deadline, time.monotonic() + LABEL_SECONDS))
+            matches, self._selector(min(deadline, time.monotonic() + LABEL_SECONDS))
         )
 
     def close(self) -> None:

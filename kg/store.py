@@ -94,10 +94,10 @@ def refuse_replaced(folder: Path, sha256: str) -> None:
     opening the files: then none of them belongs to a newer graph, whenever the folder was replaced.
     "" is any graph's digest."""
     try:
-        found = read_description(folder).sha256
+        digest = read_description(folder).sha256
     except InputError:
-        found = None
-    if sha256 not in ("", found):
+        digest = None
+    if sha256 not in ("", digest):
         raise KgError(
             "resources", "The graph was rebuilt since it was opened: the user must start again."
         )

@@ -242,7 +242,7 @@ def _is_most(written: set[str], words: Sequence[str]) -> bool:
 def _is_named(name: Name, words: Sequence[str], meant: dict[str, _Word], *, asked: bool) -> bool:
     """Whether enough of a name is in a text for it to be meant."""
     said = set(telling(name.words))
-    of_name = {word: found for word, found in meant.items() if not said.isdisjoint(found.forms)}
+    of_name = {word: known for word, known in meant.items() if not said.isdisjoint(known.forms)}
     rest = set(words) - said  # a year beside a name does not make another name
     if said <= set(words) and (asked or len(said) > 1 or all(map(str.isdecimal, rest))):
         return True

@@ -274,10 +274,10 @@ def bearers(
     return [match._replace(near=match.id in near) for match in matches]
 
 
-def with_members(connection: sqlite3.Connection, found: Sequence[Match]) -> list[Match]:
-    ids = json.dumps([match.id for match in found])
+def with_members(connection: sqlite3.Connection, matches: Sequence[Match]) -> list[Match]:
+    ids = json.dumps([match.id for match in matches])
     members = dict(connection.execute(_MEMBERS, (ids,)).fetchall())
-    return [match._replace(members=members.get(match.id, 0)) for match in found]
+    return [match._replace(members=members.get(match.id, 0)) for match in matches]
 
 
 def labels_of(connection: sqlite3.Connection, identifiers: Iterable[str]) -> dict[str, str]:

@@ -207,38 +207,38 @@ class GroupPattern:
 
     def visible(self) -> tuple[str, ...]:
         """Names of the variables that its solutions may bind, in order of first mention."""
-        found: dict[str, int] = {}
+        first: dict[str, int] = {}
         for triple in self.triples:
             for token in triple.tokens:
                 if token.kind == "variable":
-                    found.setdefault(token.text[1:], token.start)
+                    first.setdefault(token.text[1:], token.start)
         for name in self.sets:
-            found.setdefault(name, self.end)
+            first.setdefault(name, self.end)
         for group in self.groups:
             if group.kind not in ("minus", "exists", "service"):
                 for name in group.visible():
-                    found.setdefault(name, group.start)
+                    first.setdefault(name, group.start)
         if self.select is not None:
             for name in self.select.columns():
-                found.setdefault(name, self.start)
-        return tuple(sorted(found, key=lambda name: found[name]))
+                first.setdefault(name, self.start)
+        return tuple(sorted(first, key=lambda name: first[name]))
 
     def certain(self, before: int | None = None) -> set[str]:
         """Names of variables that every solution binds; some such may be missing. With `before`,
         those that are bound in triple patterns before that character."""
         if before is not None:
             return {n for triple in self.triples if triple.start < before for n in triple.variables}
-        found = {name for triple in self.triples for name in triple.variables}
-        found.update(self.always)
+        bound = {name for triple in self.triples for name in triple.variables}
+        bound.update(self.always)
         branches = [group.certain() for group in self.groups if group.kind == "union"]
         if branches:
-            found |= set.intersection(*branches)
+            bound |= set.intersection(*branches)
         for group in self.groups:
             if group.kind == "plain":
-                found |= group.certain()
+                bound |= group.certain()
         if self.select is not None:
-            found |= set(self.select.columns()) & self.select.where.certain()
-        return found
+            bound |= set(self.select.columns()) & self.select.where.certain()
+        return bound
 
     def nested(self) -> Iterator["GroupPattern"]:
         """This group and those in it, but not those of selects in it."""

@@ -19,23 +19,23 @@ from branchwise.worlds.conditions.domain import DOMAINS, Claim, can_hold, docume
 from branchwise.worlds.conditions.drafts import DraftDocument, draft_document, told
 
 
-def single_documents(found: ConditionsSet, seed: int) -> ConditionsSet:
+def single_documents(whole: ConditionsSet, seed: int) -> ConditionsSet:
     """As many scenarios, drawn from all pairs of a scenario and one of its documents, in order.
     Each keeps the parts that tell a value of the document's own conditions, and those that tell
     none at all."""
-    pairs = [(scenario, id) for scenario in found.scenarios for id in scenario.documents]
-    chosen = sorted(Random(f"{seed}/control").sample(range(len(pairs)), len(found.scenarios)))
+    pairs = [(scenario, id) for scenario in whole.scenarios for id in scenario.documents]
+    chosen = sorted(Random(f"{seed}/control").sample(range(len(pairs)), len(whole.scenarios)))
     scenarios = []
     for scenario, id in (pairs[place] for place in chosen):
-        own = {condition.id for condition in found.documents[id].conditions}
+        own = {condition.id for condition in whole.documents[id].conditions}
         parts = []
         for part in scenario.parts:
             values = {name: value for name, value in part.values.items() if name in own}
             if values or not part.values:
                 parts.append(ScenarioPart(part.text, MappingProxyType(values)))
         scenarios.append(Scenario(f"{scenario.id}-{id}", (id,), tuple(parts), scenario.kinds))
-    about = {**found.about, "single_documents": {"seed": seed}}
-    return replace(found, scenarios=tuple(scenarios), about=about)
+    about = {**whole.about, "single_documents": {"seed": seed}}
+    return replace(whole, scenarios=tuple(scenarios), about=about)
 
 
 PER_GROUP = 5

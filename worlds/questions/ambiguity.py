@@ -227,6 +227,6 @@ class _Shared:
     def __init__(self, names: SharedNames) -> None:
         self.names = list(names)
         self.places = {name: place for place, name in enumerate(self.names)}
-        self.bearers = tuple(bearer.id for found in names.values() for bearer in found)
+        self.bearers = tuple(bearer.id for own in names.values() for bearer in own)
         self.starts = np.cumsum([0, *map(len, names.values())])
         self.used = np.zeros(len(self.names), dtype=np.int64)

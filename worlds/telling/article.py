@@ -261,8 +261,8 @@ class _Filling:
         return self.sentences.mentioned(slot, subject)
 
     def _counted(self, name: str) -> list[FactValue]:
-        found = [values for slot, values in self.told.items() if slot.name == name]
-        return found[-1] if found else self.sentences.facts[name].values(self.subject.entity)
+        told = [values for slot, values in self.told.items() if slot.name == name]
+        return told[-1] if told else self.sentences.facts[name].values(self.subject.entity)
 
 
 def _dated(text: str, value: FactValue, time_as: str, spoken: bool) -> str:

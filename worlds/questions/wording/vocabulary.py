@@ -309,13 +309,13 @@ class Vocabulary:
         """What makes a noun of its own, "horror films": how it is said, and the words; or None."""
         options = part.options if isinstance(part, Either) else ((part,),)
         alone = [option[0] for option in options if len(option) == 1]
-        found = [p for p in alone if isinstance(p, Meets) and isinstance(p.condition, Holds)]
-        if len(found) < len(options) or len({p.relation for p in found}) > 1:
+        held = [p for p in alone if isinstance(p, Meets) and isinstance(p.condition, Holds)]
+        if len(held) < len(options) or len({p.relation for p in held}) > 1:
             return None
-        if any(map(self.statement, found)):
+        if any(map(self.statement, held)):
             return None
-        said = self.said(found[0].relation)
-        return (said, [self.value(p) for p in found]) if said.kind else None
+        said = self.said(held[0].relation)
+        return (said, [self.value(p) for p in held]) if said.kind else None
 
 
 def stutters(noun: Noun, verb: Verb) -> bool:

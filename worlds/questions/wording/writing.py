@@ -245,8 +245,8 @@ def _bounds(step: PlanStep) -> set[str]:
 
 def numbers_in(text: str) -> set[str]:
     """Numbers in figures: "1,200" as 1200, "three" as 3."""
-    found = (match[0].lower().replace(",", "") for match in _NUMBER.finditer(text))
-    return {_NUMBER_WORDS.get(number, number) for number in found}
+    numbers = (match[0].lower().replace(",", "") for match in _NUMBER.finditer(text))
+    return {_NUMBER_WORDS.get(number, number) for number in numbers}
 
 
 _QUOTES = {'"': '"', "“": "”"}
@@ -356,5 +356,5 @@ class Verbalizer:
         if self._reviewer is None:
             return
         steps = self._worder.steps(plan, name)
-        if not all(self._reviewer.judge(said.text, steps, found).valid for found in answers):
+        if not all(self._reviewer.judge(said.text, steps, own).valid for own in answers):
             raise RejectedError("the reviewer finds the question invalid")
