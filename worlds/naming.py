@@ -16,6 +16,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
 from math import gcd, prod
 from pathlib import Path
@@ -46,6 +47,7 @@ class WordLists:
     kinds: Mapping[str, KindPatterns]
 
 
+@cache
 def word_lists() -> WordLists:
     """All that `words/*.yaml` declare, read once."""
     files = [yaml.load(p.read_bytes(), _LOADER) for p in sorted(_FOLDER.glob("*.yaml"))]  # noqa: S506
