@@ -49,7 +49,12 @@ def build_kg(
     _refuse_to_replace(out, files, force=force)
     with new_folder(out) as folder, _numbered_errors():
         store, read = fill_store(files, folder / STORE_FOLDER, progress)
-        _refuse_nothing(store, files)
+        if not len(store):  # it would answer nothing, but look valid
+            raise InputError(
+                "there are no triples",
+                where=", ".join(map(str, files)),
+                remedy="give N-Triples or Turtle with statements in it",
+            )
         description = _index_names(store, folder, read, progress)
         write_description(folder, description)
         del store  # remove its lock, too, before the files are recorded
@@ -64,12 +69,9 @@ def _numbered_errors() -> Iterator[None]:
         yield
     except StorageError as error:
         raise error.error from None
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise StorageError.of(error).error from None
-    except sqlite3.OperationalError as error:
-        if "disk" not in str(error):
+    except (OSError, sqlite3.OperationalError) as error:
+        known = isinstance(error, OSError) and error.errno is not None
+        if known or (isinstance(error, sqlite3.Error) and "disk" not in str(error)):
             raise
         raise StorageError.of(error).error from None
 
@@ -90,40 +92,26 @@ def _index_names(
     finally:
         tables.close()
     progress(total, total)
-    return KgDescription(
-        triples=total,
-        entities=counts.entities,
-        properties=counts.properties,
-        names=counts.names,
-        shared_names=counts.shared_names,
-        sha256=_digest(read),
-        sources=tuple(read),
-    )
+    digests = sorted(source.sha256 for source in read)
+    lines = "".join(f"{digest}\n" for digest in digests)
+    sha256 = digests[0] if len(read) == 1 else hashlib.sha256(lines.encode()).hexdigest()
+    return KgDescription(triples=total, sha256=sha256, sources=tuple(read), **counts._asdict())
 
 
 def kg_files(sources: Sequence[Path]) -> list[Path]:
     """The files to read; a world folder stands for its graph. Raises InputError."""
     if not sources:
         raise InputError("no file of triples is given", remedy="name one, or a world folder")
-    for path in map(Path, sources):
+    remedy = "name files of triples, or a world folder"
+    paths = list(map(Path, sources))
+    for path in paths:
         if not path.exists():
-            raise InputError(
-                "no such file or folder",
-                where=str(path),
-                remedy="name files of triples, or a world folder",
-            )
-    return [_world_kg(path) if path.is_dir() else path for path in map(Path, sources)]
-
-
-def _world_kg(folder: Path) -> Path:
-    path = folder / KG_FILE
-    if not path.is_file():
-        raise InputError(
-            f"no world here (there is no {KG_FILE})",
-            where=str(folder),
-            remedy="name files of triples, or a world folder",
-        )
-    return path
+            raise InputError("no such file or folder", where=str(path), remedy=remedy)
+    for folder in filter(Path.is_dir, paths):
+        if not (folder / KG_FILE).is_file():
+            what = f"no world here (there is no {KG_FILE})"
+            raise InputError(what, where=str(folder), remedy=remedy)
+    return [path / KG_FILE if path.is_dir() else path for path in paths]
 
 
 def _refuse_to_replace(out: Path, files: Sequence[Path], *, force: bool) -> None:
@@ -132,21 +120,14 @@ def _refuse_to_replace(out: Path, files: Sequence[Path], *, force: bool) -> None
     if not out.exists() and not out.is_symlink():
         return
     holds_source = any(file.resolve().is_relative_to(out.resolve()) for file in files)
-    if not holds_source and out.is_dir():
-        if not any(out.iterdir()):
-            return
-        if is_kg(out):
-            _refuse_another_kg(out, files, force=force)
-            return
-    raise InputError(
-        "this is not a graph, and is not replaced",
-        where=str(out),
-        remedy="name a new folder with --out",
-    )
-
-
-def _refuse_another_kg(out: Path, files: Sequence[Path], *, force: bool) -> None:
-    if force:
+    empty = out.is_dir() and not any(out.iterdir())
+    if holds_source or not (empty or (out.is_dir() and is_kg(out))):
+        raise InputError(
+            "this is not a graph, and is not replaced",
+            where=str(out),
+            remedy="name a new folder with --out",
+        )
+    if empty or force:
         return
     try:
         earlier = sorted(source.name for source in read_description(out).sources)
@@ -158,21 +139,3 @@ def _refuse_another_kg(out: Path, files: Sequence[Path], *, force: bool) -> None
             where=str(out),
             remedy="name a new folder with --out, or replace it with --force",
         )
-
-
-def _refuse_nothing(store: "pyoxigraph.Store", files: Sequence[Path]) -> None:
-    """Refuse a graph without triples: it answers nothing, but looks valid."""
-    if len(store):
-        return
-    raise InputError(
-        "there are no triples",
-        where=", ".join(map(str, files)),
-        remedy="give N-Triples or Turtle with statements in it",
-    )
-
-
-def _digest(read: Sequence[SourceFile]) -> str:
-    if len(read) == 1:
-        return read[0].sha256
-    lines = "".join(f"{digest}\n" for digest in sorted(source.sha256 for source in read))
-    return hashlib.sha256(lines.encode()).hexdigest()

@@ -6,6 +6,7 @@ declared, every range is in order. Worlds are made from it and questions are pla
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -15,6 +16,7 @@ from branchwise.base.errors import InputError
 from branchwise.base.files import first_problem, open_data
 
 Range = tuple[int, int]
+ValueKind = Literal["thing", "date", "number"]
 TypeNames = Annotated[tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else v)]
 ANY = "any"
 
@@ -110,20 +112,25 @@ class Relation(_Declared):
 
     @model_validator(mode="after")
     def _one_kind_of_value(self) -> Self:
-        kinds = [
+        kinds = (
             bool(self.object),
             bool(self.items),
             self.date is not None,
             self.number is not None,
-        ]
+        )
         if sum(kinds) + (self.source == "class") != 1:
             raise ValueError("needs exactly one of object, items, date, number")
         return self
 
+    @cached_property
+    def value_kind(self) -> ValueKind:
+        """The kind of its values: things are entities and items."""
+        if self.date is not None:
+            return "date"
+        return "thing" if self.number is None else "number"
+
 
 class Domain(_Declared):
-    """One file of a schema."""
-
     types: dict[str, EntityType] = {}
     aliases: dict[str, tuple[str, ...]] = {}  # property -> what else it is called
     relations: dict[str, Relation] = {}
@@ -166,42 +173,54 @@ class Schema(Domain):
         """The concrete types that its values may be of; none for items, dates and numbers."""
         return self._concrete_among(relation.object)
 
+    @cached_property
+    def ends(self) -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
+        """By relation, the classes of its subjects and of its values. A class is that of types
+        ("Q5"), a group of items ("items:genre"), "date" or "number"."""
+
+        def classes(names: tuple[str, ...]) -> frozenset[str]:
+            types = [self.resolved(name) for name in names]
+            return frozenset(kind.class_id or kind.occupation for kind in types)
+
+        ends = {}
+        for name, relation in self.relations.items():
+            values = classes(self.objects(relation))
+            if not relation.object:
+                kind = relation.value_kind
+                items = f"items:{relation.items or relation.source}"
+                values = frozenset({items if kind == "thing" else kind})
+            ends[name] = (classes(self.subjects(relation)), values)
+        return ends
+
     def _concrete_among(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(t for t in self.concrete if any(self.is_a(t, name) for name in names))
 
 
 def merge(domains: Mapping[str, Domain], keep: bool = False) -> Schema:
-    """One schema of several domains, without what refers to types that are in none of them.
-
-    `keep`: with that, too, for a check.
-    Raises InputError where two declare the same name.
-    """
+    """One schema of several domains, without what refers to types that are in none of them. `keep`:
+    with that, too, for a check. Raises InputError where two declare the same name."""
     types: dict[str, EntityType] = {}
     aliases: dict[str, tuple[str, ...]] = {}
     relations: dict[str, Relation] = {}
     items: dict[str, dict[str, str]] = {}
+    since: dict[str, int] = {}
     for name, domain in domains.items():
-        for declared, found in ((types, domain.types), (relations, domain.relations)):
-            if twice := sorted(declared.keys() & found.keys()):
-                raise InputError(f"{twice[0]!r} is declared twice", where=name)
+        twice = sorted(types.keys() & domain.types.keys())
+        if twice := twice or sorted(relations.keys() & domain.relations.keys()):
+            raise InputError(f"{twice[0]!r} is declared twice", where=name)
         types |= domain.types
         relations |= domain.relations
+        since |= domain.since
         for number, names in domain.aliases.items():
             aliases[number] = (*aliases.get(number, ()), *names)
         for group, entries in domain.items.items():
             items[group] = items.get(group, {}) | entries
-    since = {number: year for d in domains.values() for number, year in d.since.items()}
     if not keep:
         relations = _possible(relations, types)
-        types = {
-            name: kind.model_copy(
-                update={
-                    "second": _known(kind.second, types),
-                    "covers": tuple(other for other in kind.covers if other in types),
-                }
-            )
-            for name, kind in types.items()
-        }
+        for name, kind in types.items():
+            second = {other: share for other, share in kind.second.items() if other in types}
+            covers = tuple(other for other in kind.covers if other in types)
+            types[name] = kind.model_copy(update={"second": second, "covers": covers})
     return Schema(types=types, aliases=aliases, relations=relations, items=items, since=since)
 
 
@@ -214,10 +233,6 @@ def _possible(relations: Mapping[str, Relation], types: Mapping[str, Any]) -> di
         if subject and bool(object) == bool(relation.object):
             kept[name] = relation.model_copy(update={"subject": subject, "object": object})
     return kept
-
-
-def _known(shares: Mapping[str, int], types: Mapping[str, Any]) -> dict[str, int]:
-    return {name: share for name, share in shares.items() if name in types}
 
 
 def load_domain(path: Path) -> Domain:
@@ -240,23 +255,20 @@ def load_domain(path: Path) -> Domain:
 
 def check_types(schema: Schema) -> None:
     """Raises InputError for the first type that is named and not declared, or descends from itself.
-
     This much is asked of any schema, also of one that only questions are planned over. Merge it
-    with `keep`: what refers to no type would be left out else.
-    """
+    with `keep`: what refers to no type would be left out else."""
     for name, kind in schema.types.items():
         for fault in _kinship_faults(schema, name, kind):
             raise InputError(fault, where=f"type {name!r}")
+    known = schema.types.keys() | {ANY}
     for name, relation in schema.relations.items():
-        for fault in _side_faults(schema, relation):
+        for fault in _unknown("type", (*relation.subject, *relation.object), known):
             raise InputError(fault, where=f"relation {name!r}")
 
 
 def check_schema(schema: Schema) -> None:
-    """Raises InputError for the first fault, naming the type or relation that has it.
-
-    For a whole schema: in a world of some domains only, names of the others are left out.
-    """
+    """Raises InputError for the first fault, naming the type or relation that has it. For a whole
+    schema: in a world of some domains only, names of the others are left out."""
     check_types(schema)
     for name, kind in schema.types.items():
         for fault in _type_faults(schema, kind):
@@ -280,12 +292,6 @@ def _kinship_faults(schema: Schema, name: str, kind: EntityType) -> Iterator[str
         line.append(parent)
 
 
-def _side_faults(schema: Schema, relation: Relation) -> Iterator[str]:
-    types = schema.types.keys() | {ANY}
-    yield from _unknown("type", relation.subject, types)
-    yield from _unknown("type", relation.object, types)
-
-
 def _type_faults(schema: Schema, kind: EntityType) -> Iterator[str]:
     yield from _unknown("item of `class`", _given(kind.class_id), schema.items.get("class", {}))
     occupations = schema.items.get("occupation", {})
@@ -300,14 +306,12 @@ def _type_faults(schema: Schema, kind: EntityType) -> Iterator[str]:
 
 def _relation_faults(schema: Schema, relation: Relation) -> Iterator[str]:
     types = schema.types.keys() | {ANY}
-    for setting in (relation.chance, relation.era):
-        if isinstance(setting, Mapping):
-            yield from _unknown("type", setting, types)
+    by_type = [s for s in (relation.chance, relation.era) if isinstance(s, Mapping)]
+    yield from _unknown("type", chain.from_iterable(by_type), types)
     if relation.items and not relation.source:
         yield from _unknown("list of items", [relation.items], schema.items)
     paths = (relation.via, _given(relation.within), *relation.agree, relation.more_than)
-    for path in paths:
-        yield from _unknown("relation", path, schema.relations)
+    yield from _unknown("relation", chain.from_iterable(paths), schema.relations)
     yield from _range_faults(relation)
     if relation.inverse and not relation.object:
         yield "has an inverse, and its values are not entities"

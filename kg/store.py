@@ -61,7 +61,6 @@ class KgDescription(BaseModel):
 
 
 def is_kg(folder: Path) -> bool:
-    """Whether a complete graph is in this folder."""
     return (Path(folder) / DESCRIPTION_FILE).is_file()
 
 
@@ -85,22 +84,19 @@ def read_description(folder: Path) -> KgDescription:
 
 
 def write_description(folder: Path, description: KgDescription) -> None:
-    """Write `graph.json`."""
     text = description.model_dump_json(indent=2)
     write_bytes(folder / DESCRIPTION_FILE, f"{text}\n".encode())
 
 
 def refuse_replaced(folder: Path, sha256: str) -> None:
-    """Raise KgError if the folder no longer contains the graph with this digest.
-
-    Call it after opening the files: then none of them belongs to a newer graph, whenever the folder
-    was replaced. "" is any graph's digest.
-    """
+    """Raise KgError if the folder no longer contains the graph with this digest. Call it after
+    opening the files: then none of them belongs to a newer graph, whenever the folder was replaced.
+    "" is any graph's digest."""
     try:
-        found = read_description(folder).sha256
+        digest = read_description(folder).sha256
     except InputError:
-        found = None
-    if sha256 not in ("", found):
+        digest = None
+    if sha256 not in ("", digest):
         raise KgError(
             "resources", "The graph was rebuilt since it was opened: the user must start again."
         )
@@ -111,10 +107,8 @@ _LINES_BETWEEN_REPORTS = 20_000
 
 
 def open_store(folder: Path) -> "pyoxigraph.Store":
-    """The store of the graph in a folder, read-only; several processes can open it.
-
-    Raises InputError where there is no graph, or its store is damaged.
-    """
+    """The store of the graph in a folder, read-only; several processes can open it. Raises
+    InputError where there is no graph, or its store is damaged."""
     import pyoxigraph
 
     read_description(folder)
@@ -131,10 +125,8 @@ def open_store(folder: Path) -> "pyoxigraph.Store":
 
 def check_kg(folder: Path) -> None:
     """Compare the files of a built graph with what was built; where they were not recorded, the
-    number of triples.
-
-    Raises InputError if there is no graph, and DamagedDataError if it differs from what was built.
-    """
+    number of triples. Raises InputError if there is no graph, and DamagedDataError if it differs
+    from what was built."""
     described = read_description(folder)
     check_files(folder, REBUILD)
     if not has_records(folder) and (count := len(open_store(folder))) != described.triples:
@@ -158,13 +150,14 @@ def fill_store(
 
     formats = [_format(source) for source in sources]
     store = pyoxigraph.Store(str(folder))
-    reader: _Reader | None = None
-    read = []
+    lines, read = 0, []
     for source, syntax in zip(sources, formats, strict=True):
         with open_data(source) as stream:
-            reader = _Reader(stream, progress, reader.lines_before + reader.lines if reader else 0)
+            reader = _Reader(stream, progress, lines)
             _load(store, reader, source, syntax)
-        read.append(SourceFile(name=source.name, bytes=reader.bytes, sha256=reader.sha256()))
+        lines += reader.lines
+        digest = reader.digest.hexdigest()
+        read.append(SourceFile(name=source.name, bytes=reader.bytes, sha256=digest))
     if len(sources) > 1:
         store.optimize()
     store.flush()
@@ -209,11 +202,10 @@ class StorageError(Exception):
     @classmethod
     def of(cls, error: Exception) -> "StorageError":
         """From an error of Oxigraph or SQLite, which put the system's number into words."""
-        said = str(error)
+        text = str(error)
         known = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-        number = next((n for n in known if os.strerror(n) in said), None)
-        if number is None:
-            number = errno.ENOSPC if "full" in said else errno.EIO
+        other = errno.ENOSPC if "full" in text else errno.EIO
+        number = next((n for n in known if os.strerror(n) in text), other)
         return cls(OSError(number, os.strerror(number)))
 
 
@@ -231,15 +223,13 @@ def _format(path: Path) -> str:
 
 class _Reader(io.RawIOBase):
     """A stream that is digested and counted while Oxigraph reads it, a byte order mark left out.
-
-    `lines_before`: of other files, for the progress.
-    """
+    `lines_before`: of other files, for the progress."""
 
     def __init__(self, stream: IO[bytes], progress: Progress, lines_before: int) -> None:
         super().__init__()
         self._stream, self._progress = stream, progress
-        self._digest = hashlib.sha256()
-        self.lines_before = lines_before
+        self.digest = hashlib.sha256()
+        self._lines_before = lines_before
         self._reported = self.lines = 0
         self.bytes = 0
         self.failed = False
@@ -252,16 +242,13 @@ class _Reader(io.RawIOBase):
             if isinstance(error, zlib.error):
                 raise OSError(f"damaged: {error}") from None
             raise
-        self._digest.update(data)
+        self.digest.update(data)
         begins = self.bytes == 0
         self.bytes += len(data)
         self.lines += data.count(b"\n")
         if self.lines - self._reported >= _LINES_BETWEEN_REPORTS:
             self._reported = self.lines
-            self._progress(self.lines_before + self.lines, 0)
+            self._progress(self._lines_before + self.lines, 0)
         if begins and data.startswith(codecs.BOM_UTF8):
             return data.removeprefix(codecs.BOM_UTF8) or self.read(size)
         return data
-
-    def sha256(self) -> str:
-        return self._digest.hexdigest()

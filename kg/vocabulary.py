@@ -16,9 +16,7 @@ LABELS = frozenset(
     {f"{_RDFS}label", f"{_SKOS}prefLabel", "http://xmlns.com/foaf/0.1/name"}
     | {f"{schema}name" for schema in _SCHEMA}
 )
-ALIASES = frozenset(
-    {f"{_SKOS}altLabel"} | {f"{schema}alternateName" for schema in _SCHEMA},
-)
+ALIASES = frozenset({f"{_SKOS}altLabel"} | {f"{schema}alternateName" for schema in _SCHEMA})
 DESCRIPTIONS = frozenset({f"{_RDFS}comment"} | {f"{schema}description" for schema in _SCHEMA})
 NAMING = LABELS | ALIASES | DESCRIPTIONS
 INSTANCE_OF = f"{PROP}direct/P31"
@@ -53,34 +51,32 @@ class Predicate(NamedTuple):
 @lru_cache(maxsize=16_384)
 def wikidata_predicate(iri: str) -> Predicate | None:
     """A predicate under `PROP`; None for any other IRI."""
-    found = _PREDICATE.fullmatch(iri)
-    return Predicate(found[2], _PARTS.get(found[1], "other")) if found else None
+    match = _PREDICATE.fullmatch(iri)
+    return Predicate(match[2], _PARTS.get(match[1], "other")) if match else None
 
 
 def short_id(iri: str) -> str:
     """ "Q42" or "P57" for Wikidata's entities and predicates, and the IRI for all else."""
     if iri.startswith(ENTITY) and _NUMBER.fullmatch(iri, len(ENTITY)):
         return iri[len(ENTITY) :]
-    found = wikidata_predicate(iri)
-    return found.property if found else iri
+    predicate = wikidata_predicate(iri)
+    return predicate.property if predicate else iri
 
 
 def written_id(text: str) -> str | None:
     """The id that a text is: "q42", "wdt:P57", an IRI in brackets or without; None for a name."""
-    found = _LOOSE_ID.fullmatch(text)
-    if found:
-        return found[1].upper()
+    match = _LOOSE_ID.fullmatch(text)
+    if match:
+        return match[1].upper()
     bare = text.removeprefix("<").removesuffix(">")
     return short_id(bare) if _IRI.fullmatch(bare) else None
 
 
 def is_wikidata_id(identifier: str) -> bool:
-    """Whether this is a number of Wikidata's, not an IRI."""
     return _NUMBER.fullmatch(identifier) is not None
 
 
 def is_property_id(identifier: str) -> bool:
-    """Whether this is the number of a property of Wikidata's."""
     return identifier.startswith("P") and _NUMBER.fullmatch(identifier) is not None
 
 
@@ -108,5 +104,5 @@ def local_name(iri: str) -> str:
     """What the end of an IRI calls its thing: ".../birthPlace" is "birth Place"."""
     from urllib.parse import unquote
 
-    found = _LOCAL_NAME.search(iri)
-    return split_words(unquote(found[1])) if found else iri
+    end = _LOCAL_NAME.search(iri)
+    return split_words(unquote(end[1])) if end else iri

@@ -48,6 +48,5 @@ def below(seed: int, stream: str, bounds: Any, count: int | None = None) -> Ints
 
 
 def shuffled(seed: int, stream: str, values: Ints) -> Ints:
-    """The values in random order."""
     order = np.argsort(words(seed, stream, len(values)), kind="stable")
     return values[order]

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from branchwise.kg.schema import Relation, Schema
-from branchwise.worlds.draws import Ints, RandomWords, below, scaled, words
+from branchwise.worlds.draws import Ints, below, scaled, words
 from branchwise.worlds.population import NOW, Population
 
 
@@ -16,15 +16,20 @@ def draw_times(
     name: str, relation: Relation, subjects: Ints, years: Ints, seed: int
 ) -> tuple[Ints, Ints]:
     """First and last year of each statement; 0 where it has none, -1 where it would be to come.
-
-    `subjects` in order: spells of one subject follow each other without overlap.
-    """
+    `subjects` in order: spells of one subject follow each other without overlap."""
     none = np.zeros(len(subjects), dtype=np.int64)
     if relation.time is None:
         return none, none
     draws = words(seed, f"time/{name}", len(subjects))
     if relation.time_as == "spells":
-        return _spells(relation.time, subjects, years, draws)
+        # Years from the subject's year to the first spell, and from one spell to the next.
+        first, slot = relation.time
+        new = np.concatenate([[True], subjects[1:] != subjects[:-1]]) if len(subjects) else subjects
+        row = np.arange(len(subjects))
+        rank = row - np.maximum.accumulate(np.where(new, row, 0))
+        begins = years + first + slot * rank + scaled(draws, 2)
+        ends = begins + 1 + scaled(draws << np.uint64(32), slot - 1)
+        return np.where(begins > NOW, -1, begins), np.where(ends > NOW, 0, ends)
     low, high = relation.time
     base = np.full(len(subjects), NOW) if relation.at == "now" else years
     latest = np.minimum(high, NOW - base)
@@ -32,19 +37,6 @@ def draw_times(
     if relation.at == "now":  # not before the subject is there
         begins = np.maximum(begins, np.minimum(years + 1, NOW))
     return np.where(latest < low, -1, begins), none
-
-
-def _spells(
-    time: tuple[int, int], subjects: Ints, years: Ints, draws: RandomWords
-) -> tuple[Ints, Ints]:
-    """`time`: years from the subject's year to the first spell, and from one spell to the next."""
-    first, slot = time
-    new = np.concatenate([[True], subjects[1:] != subjects[:-1]]) if len(subjects) else subjects
-    place = np.arange(len(subjects))
-    rank = place - np.maximum.accumulate(np.where(new, place, 0))
-    begins = years + first + slot * rank + scaled(draws, 2)
-    ends = begins + 1 + scaled(draws << np.uint64(32), slot - 1)
-    return np.where(begins > NOW, -1, begins), np.where(ends > NOW, 0, ends)
 
 
 _MOST_FAME = 400
@@ -62,11 +54,9 @@ _Setting = TypeVar("_Setting")
 
 
 class Links(NamedTuple):
-    """The values of one relation, in order of subject; int32 each.
-
-    `objects` are indices of entities, or of items; `begins` and `ends` are years, 0 where there is
-    none; `sides` says where it is told: about the subject (1), the object (2) or both (3).
-    """
+    """The values of one relation, in order of subject; int32 each. `objects` are indices of
+    entities, or of items; `begins` and `ends` are years, 0 where there is none; `sides` says where
+    it is told: about the subject (1), the object (2) or both (3)."""
 
     subjects: Ints
     objects: Ints
@@ -85,63 +75,61 @@ class CandidatePool(NamedTuple):
 
 def draw_links(population: Population) -> dict[str, Links]:
     """The links of every relation whose values are entities or items."""
-    links: dict[str, Links] = {}
-    drawing = _Drawing(population, links)
+    drawing = _Drawing(population)
     for name, relation in population.schema.relations.items():
         if relation.source == "" and (relation.object or relation.items):
-            links[name] = drawing.draw(name, relation)
-    return links
+            drawing.links[name] = drawing.draw(name, relation)
+    return drawing.links
 
 
 class _Drawing:
-    def __init__(self, population: Population, links: Mapping[str, Links]) -> None:
+    def __init__(self, population: Population) -> None:
         self.population = population
         self.schema: Schema = population.schema
         self.seed = population.seed
-        self.links = links
+        self.links: dict[str, Links] = {}
         draws = below(self.seed, "fame", 2**20, len(population))
         self.fame = 2**20 // (draws + 1)
         self._pools: dict[str, CandidatePool] = {}
+        # Persons come last.
+        types = zip(population.types, population.starts, strict=False)
+        persons = (start for name, start in types if self.schema.is_a(name, "person"))
+        self._first_person = next(persons, population.starts[-1])
 
     def draw(self, name: str, relation: Relation) -> Links:
         subjects = np.concatenate(
             [np.arange(*self.population.range_of(kind)) for kind in self.schema.subjects(relation)]
         )
         if relation.within:
-            pairs = self._first_within(relation, subjects)
+            # For each subject, the first entity whose own value of `within` is the subject.
+            inner = self.links[relation.within]
+            values, firsts = np.unique(inner.objects, return_index=True)
+            subjects = subjects[np.isin(subjects, values)]
+            objects = inner.subjects[firsts[np.searchsorted(values, subjects)]]
         elif relation.agree:
-            pairs = self._agreeing(name, relation, subjects)
+            objects = self._agreeing(name, relation, subjects)
         elif relation.via:
             # For most, the value at the end of the relations `via`; for the others, any.
             values = self._follow(subjects, relation.via)
             anyone = self._entities(name, relation, subjects)
             moved = below(self.seed, f"moved/{name}", 100, len(subjects)) < _ELSEWHERE
-            pairs = subjects, np.where(moved | (values < 0), anyone, values)
+            objects = np.where(moved | (values < 0), anyone, values)
         else:
-            repeated = np.repeat(subjects, self._counts(name, relation, subjects))
-            objects = (
-                self._items(name, relation, repeated)
-                if relation.items
-                else self._entities(name, relation, repeated)
-            )
-            pairs = _distinct(repeated, objects)
+            subjects = np.repeat(subjects, self._counts(name, relation, subjects))
+            draw = self._items if relation.items else self._entities
+            subjects, objects = _distinct(subjects, draw(name, relation, subjects))
             if relation.exclusive:
-                kept = np.sort(np.unique(pairs[1], return_index=True)[1])
-                pairs = pairs[0][kept], pairs[1][kept]
-        return self._finished(name, relation, *pairs)
-
-    def _finished(self, name: str, relation: Relation, subjects: Ints, objects: Ints) -> Links:
+                kept = np.sort(np.unique(objects, return_index=True)[1])
+                subjects, objects = subjects[kept], objects[kept]
         years = self.population.years[subjects]
         begins, ends = draw_times(name, relation, subjects, years, self.seed)
-        kept = begins >= 0
+        past = begins >= 0
         sides = np.ones(len(subjects), dtype=np.int64)
         if relation.inverse:
             draws = below(self.seed, f"side/{name}", 100, len(subjects))
-            bounds = np.array([bound for bound, _ in _TOLD_BY])
-            sides = np.array([side for _, side in _TOLD_BY])[
-                np.searchsorted(bounds, draws, side="right")
-            ]
-        return Links(*(a[kept].astype(np.int32) for a in (subjects, objects, begins, ends, sides)))
+            bounds, choices = np.array(_TOLD_BY).T
+            sides = choices[np.searchsorted(bounds, draws, side="right")]
+        return Links(*(a[past].astype(np.int32) for a in (subjects, objects, begins, ends, sides)))
 
     def _counts(self, name: str, relation: Relation, subjects: Ints) -> Ints:
         low, high = relation.count
@@ -166,15 +154,8 @@ class _Drawing:
         again = below(self.seed, f"item again/{name}", len(items), len(subjects))
         drawn = np.minimum(first, again)
         since = np.array([self.schema.since.get(number, 0) for number in items])
-        people = subjects >= self._first_person()
-        years = self.population.years[subjects] + np.where(people, _GROWN_UP, 0)
-        return np.where(since[drawn] <= years, drawn, 0)
-
-    def _first_person(self) -> int:
-        """Persons come last."""
-        kinds = enumerate(self.population.types)
-        places = [place for place, kind in kinds if self.schema.is_a(kind, "person")]
-        return self.population.starts[min(places, default=-1)]
+        grown = np.where(subjects >= self._first_person, _GROWN_UP, 0)
+        return np.where(since[drawn] <= self.population.years[subjects] + grown, drawn, 0)
 
     def _entities(self, name: str, relation: Relation, subjects: Ints) -> Ints:
         """An object for each, or -1 if none fits the era."""
@@ -240,14 +221,7 @@ class _Drawing:
         chosen[:size] = np.arange(min(size, len(subjects)))
         return first + chosen
 
-    def _first_within(self, relation: Relation, subjects: Ints) -> tuple[Ints, Ints]:
-        """For each subject, the first entity whose own value of `within` is the subject."""
-        inner = self.links[relation.within]
-        values, places = np.unique(inner.objects, return_index=True)
-        found = np.isin(subjects, values)
-        return subjects[found], inner.subjects[places[np.searchsorted(values, subjects[found])]]
-
-    def _agreeing(self, name: str, relation: Relation, subjects: Ints) -> tuple[Ints, Ints]:
+    def _agreeing(self, name: str, relation: Relation, subjects: Ints) -> Ints:
         """An object that has the same as the subject at the end of `agree`; else any."""
         members = self._pool(self.schema.objects(relation)[0]).members
         keys = self._follow(members, relation.agree[1])
@@ -256,18 +230,18 @@ class _Drawing:
         low = np.searchsorted(keys[order], wanted, side="left")
         high = np.searchsorted(keys[order], wanted, side="right")
         draws = words(self.seed, f"agree/{name}", len(subjects))
-        places = np.minimum(low + scaled(draws, high - low), len(members) - 1)
+        rows = np.minimum(low + scaled(draws, high - low), len(members) - 1)
         anyone = self._entities(name, relation, subjects)
-        return subjects, np.where(low < high, members[order][places], anyone)
+        return np.where(low < high, members[order][rows], anyone)
 
     def _follow(self, entities: Ints, path: tuple[str, ...]) -> Ints:
         """The first value at the end of a path of relations for each; -1 where there is none."""
         values = entities
         for step in path:
             links = self.links[step]
-            places = np.minimum(np.searchsorted(links.subjects, values), len(links.subjects) - 1)
-            found = links.subjects[places] == values
-            values = np.where(found, links.objects[places], -1).astype(np.int64)
+            rows = np.minimum(np.searchsorted(links.subjects, values), len(links.subjects) - 1)
+            known = links.subjects[rows] == values
+            values = np.where(known, links.objects[rows], -1).astype(np.int64)
         return values
 
 
@@ -284,13 +258,11 @@ def _of_type(
     """A setting for one type: the same for all, or that of the first type it is."""
     if not isinstance(setting, Mapping):
         return setting
-    found = (value for name, value in setting.items() if schema.is_a(kind, name))
-    return next(found, default)
+    values = (value for name, value in setting.items() if schema.is_a(kind, name))
+    return next(values, default)
 
 
 class FactKind(Enum):
-    """What a fact's values are."""
-
     ENTITY = auto()
     ITEM = auto()
     DATE = auto()
@@ -305,11 +277,9 @@ class Item(NamedTuple):
 
 
 class FactValue(NamedTuple):
-    """One value: the index of an entity, a date (yyyymmdd) or a number; or an item.
-
-    `begin` and `end` are years, 0 where there is none. `side` says where it is told: about the
-    subject (1), about the object (2) or about both (3).
-    """
+    """One value: the index of an entity, a date (yyyymmdd) or a number; or an item. `begin` and
+    `end` are years, 0 where there is none. `side` says where it is told: about the subject (1),
+    about the object (2) or about both (3)."""
 
     content: int
     item: Item | None = None
@@ -333,22 +303,19 @@ class Fact(NamedTuple):
 
 def read_links(links: Links, items: Sequence[Item]) -> ReadValues:
     """The values of a relation by subject: entities, or items where these are given."""
-    return _reader(links, links.subjects, links.objects, items)
+    return _read_rows(links, links.subjects, links.objects, items)
 
 
 def read_inverse(links: Links) -> ReadValues:
-    """By object, the subjects of those links that are told about the object."""
-    told = np.flatnonzero(links.sides & 2)
-    told = told[np.argsort(links.objects[told], kind="stable")]
-    chosen = Links(*(column[told] for column in links))
-    return _reader(chosen, chosen.objects, chosen.subjects, ())
+    """By object, the subjects of those links that are rows about the object."""
+    rows = np.flatnonzero(links.sides & 2)
+    rows = rows[np.argsort(links.objects[rows], kind="stable")]
+    chosen = Links(*(column[rows] for column in links))
+    return _read_rows(chosen, chosen.objects, chosen.subjects, ())
 
 
-def _reader(links: Links, keys: Ints, others: Ints, items: Sequence[Item]) -> ReadValues:
-    """Reading of rows: the arrays as a compressed sparse row matrix, through memory views.
-
-    A memory view gives a plain integer in a third of the time that an array takes.
-    """
+def _read_rows(links: Links, keys: Ints, others: Ints, items: Sequence[Item]) -> ReadValues:
+    """The arrays as a sparse row matrix; a memory view is read in a third of an array's time."""
     if not len(keys):
         return lambda entity: []
     first, last = int(keys[0]), int(keys[-1])
@@ -358,10 +325,9 @@ def _reader(links: Links, keys: Ints, others: Ints, items: Sequence[Item]) -> Re
     )
 
     def values(entity: int) -> list[FactValue]:
-        place = entity - first
-        if place < 0 or entity > last:
+        if not first <= entity <= last:
             return []
-        row = range(starts[place], starts[place + 1])
+        row = range(starts[entity - first], starts[entity - first + 1])
         if items:
             return [FactValue(content[n], items[content[n]]) for n in row]
         return [FactValue(content[n], None, begins[n], ends[n], sides[n]) for n in row]

@@ -50,7 +50,6 @@ QUALIFIERS = {"P580": "start time", "P582": "end time", "P585": "point in time"}
 
 
 def text(value: str) -> str:
-    """An English literal."""
     if '"' in value or "\\" in value or "\n" in value:
         value = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{value}"@en'
@@ -76,52 +75,41 @@ def statement_object(world: World, fact: Fact, value: FactValue) -> str:
 
 
 def statements(world: World, qid: str, fact: Fact, values: list[FactValue]) -> Iterator[str]:
-    """The lines of what a relation says of an entity; with its times, where it has them."""
+    """The lines of what a relation says of an entity. A value with times has a node of its own with
+    qualifiers, too; its name follows from what it says, so that no counter is needed."""
     number = fact.relation.property
     for value in values:
-        object = _term(statement_object(world, fact, value), fact.kind)
-        yield f"<{ENTITY}{qid}> <{_PROP}direct/{number}> {object} .\n"
-        if value.begin:
-            yield _full_statement(qid, number, object, value, fact)
-
-
-def _term(object: str, kind: FactKind) -> str:
-    if kind is FactKind.DATE:
-        return f'"{object}T00:00:00Z"^^<{_XSD}dateTime>'
-    if kind is FactKind.NUMBER:
-        return f'"{object}"^^<{_XSD}decimal>'
-    return f"<{ENTITY}{object}>"
-
-
-def _full_statement(qid: str, number: str, object: str, value: FactValue, fact: Fact) -> str:
-    """The statement's own node with its qualifiers.
-
-    Its name follows from what it says, so that no counter is needed.
-    """
-    other = object.rpartition("/")[2].rstrip(">")
-    node = f"<{ENTITY}statement/{qid}-{number}-{other}-{value.begin}>"
-    lines = f"<{ENTITY}{qid}> <{_PROP}{number}> {node} .\n"
-    lines += f"{node} <{_PROP}statement/{number}> {object} .\n"
-    for qualifier, year in zip(
-        _TIMES[fact.relation.time_as], (value.begin, value.end), strict=True
-    ):
-        if qualifier and year:
-            date = f'"{year:04d}-01-01T00:00:00Z"^^<{_XSD}dateTime>'
-            lines += f"{node} <{_PROP}qualifier/{qualifier}> {date} .\n"
-    return lines
+        content = statement_object(world, fact, value)
+        term = f"<{ENTITY}{content}>"
+        if fact.kind is FactKind.DATE:
+            term = f'"{content}T00:00:00Z"^^<{_XSD}dateTime>'
+        elif fact.kind is FactKind.NUMBER:
+            term = f'"{content}"^^<{_XSD}decimal>'
+        yield f"<{ENTITY}{qid}> <{_PROP}direct/{number}> {term} .\n"
+        if not value.begin:
+            continue
+        node = f"<{ENTITY}statement/{qid}-{number}-{content}-{value.begin}>"
+        yield f"<{ENTITY}{qid}> <{_PROP}{number}> {node} .\n"
+        yield f"{node} <{_PROP}statement/{number}> {term} .\n"
+        years = (value.begin, value.end)
+        for qualifier, year in zip(_TIMES[fact.relation.time_as], years, strict=True):
+            if qualifier and year:
+                date = f'"{year:04d}-01-01T00:00:00Z"^^<{_XSD}dateTime>'
+                yield f"{node} <{_PROP}qualifier/{qualifier}> {date} .\n"
 
 
 def vocabulary(schema: Schema) -> Iterator[str]:
     """Labels and aliases of the properties and items that a world uses."""
-    properties: dict[str, tuple[str, set[str]]] = {}
+    labels: dict[str, str] = {}
+    aliases: dict[str, set[str]] = {}
     for relation in schema.relations.values():
         number = relation.property
-        also_called = set(schema.aliases.get(number, ()))
-        _, aliases = properties.setdefault(number, (relation.label, also_called))
-        aliases |= set(relation.aliases)
-    properties |= {number: (label, set()) for number, label in QUALIFIERS.items()}
-    for number, (label, aliases) in sorted(properties.items()):
-        yield terms(ENTITY + number, label, sorted(aliases - {label}))
+        labels.setdefault(number, relation.label)
+        also_called = (*schema.aliases.get(number, ()), *relation.aliases)
+        aliases.setdefault(number, set()).update(also_called)
+    for number, label in sorted((labels | QUALIFIERS).items()):
+        others = set() if number in QUALIFIERS else aliases[number]
+        yield terms(ENTITY + number, label, sorted(others - {label}))
         yield f"<{ENTITY}{number}> <{_TYPE}> <{_WIKIBASE}Property> .\n"
         yield f"<{ENTITY}{number}> <{_WIKIBASE}directClaim> <{_PROP}direct/{number}> .\n"
     items = {Item(*entry) for entries in schema.items.values() for entry in entries.items()}
@@ -152,6 +140,7 @@ def make_world(
     else, and if it cannot be written; nothing is left then.
     """
     _check(entities, seed, ambiguity, domains)
+    schema = world_schema(domains)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         return _made_before(out, (entities, seed, ambiguity, set(domains)))
     world = World(entities, seed, ambiguity, domains)
@@ -168,23 +157,17 @@ def make_world(
             seed=seed,
             ambiguity=ambiguity,
             domains=tuple(name for name in DOMAINS if name in domains),
-            schema_sha256=hashlib.sha256(
-                world_schema(domains).model_dump_json().encode()
-            ).hexdigest(),
+            schema_sha256=hashlib.sha256(schema.model_dump_json().encode()).hexdigest(),
             sizes=sizes,
             files={file.name: file.description() for file in (kg, corpus, names)},
         )
-        (folder / WORLD_FILE).write_bytes(
-            orjson.dumps(description.model_dump(), option=orjson.OPT_INDENT_2) + b"\n"
-        )
+        data = orjson.dumps(description.model_dump(), option=orjson.OPT_INDENT_2)
+        (folder / WORLD_FILE).write_bytes(data + b"\n")
     return description
 
 
 def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDescription:
-    """The existing world, if it is the requested one and complete.
-
-    Raises InputError if it is not.
-    """
+    """The existing world. Raises InputError if it is not the requested one and complete."""
     what = "already exists"
     with suppress(InputError):
         made = read_description(out)
@@ -211,15 +194,12 @@ def _check(entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -
         )
     if not domains:
         raise InputError("no domain is given", remedy=f"choose among {', '.join(DOMAINS)}")
-    world_schema(domains)
 
 
 class _File:
-    """A file that gets its name only when it is complete; counts and digests what is written.
-
-    Bytes and digest are of the contents before compression: other builds of zlib may compress
-    the same contents to other bytes.
-    """
+    """A file that gets its name only when it is complete; counts and digests what is written. Bytes
+    and digest are of the contents before compression: other builds of zlib may compress the same
+    contents to other bytes."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
@@ -275,21 +255,30 @@ class _Writer:
         self._write_kg("".join(vocabulary(self._world.schema)))
         total = len(self._world)
         for start in range(0, total, _AT_ONCE):
-            places = range(start, min(start + _AT_ONCE, total))
-            written = [self._entity(self._world.in_order(place)) for place in places]
+            numbers = range(start, min(start + _AT_ONCE, total))
+            written = [self._entity(self._world.in_order(number)) for number in numbers]
             self._write_kg("".join(triples for triples, _ in written))
             self._corpus.write(b"".join(passages for _, passages in written))
-            progress(places.stop, total)
-        for group in range(len(self._world.population.groups)):
+            progress(numbers.stop, total)
+        population = self._world.population
+        for group in range(len(population.groups)):
             self._names.write(self._shared_name(group))
-        return self._sizes()
+        ends = zip(population.types, population.starts, population.starts[1:], strict=False)
+        return Sizes(
+            entities={kind: end - first for kind, first, end in ends},
+            passages=self._passages,
+            words=self._words,
+            statements=self._statements,
+            triples=self._triples,
+            shared_names=len(population.groups),
+            entities_with_shared_names=len(population.groups.members),
+        )
 
     def _write_kg(self, lines: str) -> None:
         self._triples += lines.count("\n")
         self._kg.write(lines.encode())
 
     def _entity(self, entity: int) -> tuple[str, bytes]:
-        """The entity's triples and passages."""
         world = self._world
         number = world.type_number(entity)
         qid = world.qid(entity)
@@ -312,18 +301,18 @@ class _Writer:
     ) -> bytes:
         self._passages += 1
         self._words += text.count(" ") + 1
+        statements = []
+        for fact, value in told:
+            other = statement_object(self._world, fact, value)
+            subject, object = (other, qid) if fact.inverse else (qid, other)
+            statements.append((subject, fact.relation.property, object))
         record: dict[str, Any] = {
             "id": passage_id(title, text),
             "contents": f"{title}\n{text}",
             "entity": qid,
-            "statements": [self._statement(qid, fact, value) for fact, value in told],
+            "statements": statements,
         }
         return orjson.dumps(record) + b"\n"
-
-    def _statement(self, qid: str, fact: Fact, value: FactValue) -> tuple[str, str, str]:
-        other = statement_object(self._world, fact, value)
-        subject, object = (other, qid) if fact.inverse else (qid, other)
-        return subject, fact.relation.property, object
 
     def _shared_name(self, group: int) -> bytes:
         """A line of names.jsonl: a name and its bearers, in the order of their titles."""
@@ -339,16 +328,3 @@ class _Writer:
         ]
         entities.sort(key=lambda entry: entry["title"])
         return orjson.dumps({"name": self._world.label(members[0]), "entities": entities}) + b"\n"
-
-    def _sizes(self) -> Sizes:
-        population = self._world.population
-        ends = zip(population.types, population.starts, population.starts[1:], strict=False)
-        return Sizes(
-            entities={kind: end - first for kind, first, end in ends},
-            passages=self._passages,
-            words=self._words,
-            statements=self._statements,
-            triples=self._triples,
-            shared_names=len(population.groups),
-            entities_with_shared_names=len(population.groups.members),
-        )

@@ -6,16 +6,15 @@ names and of their aliases, with weights. In a pattern, `{noun}` stands for a wo
 `{a noun}` for one with its article, and in an alias `{name}` for the name itself; it stands in all
 of a kind's alias patterns or in none.
 
-What keeps names apart: a composed word that is already another word is left out, and of any two
-patterns with equally many words one position's words differ (tests/worlds/test_naming.py).
-Neighbouring numbers fall into different patterns by an affine bijection, and within a pattern into
-different words by another one, so that every seed gives others.
+A composed word that is already another word is left out, and of any two patterns with equally many
+words one position's words differ. Neighbouring numbers fall into different patterns, and within a
+pattern into different words, by affine bijections that differ from seed to seed.
 """
 
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
@@ -54,7 +53,11 @@ def word_lists() -> WordLists:
     files = [yaml.load(p.read_bytes(), _LOADER) for p in sorted(_FOLDER.glob("*.yaml"))]  # noqa: S506
     lists = {name: tuple(words.split()) for f in files for name, words in f["lists"].items()}
     lists |= _composed([f.get("composed", {}) for f in files], lists)
-    lists |= {f"a {name}": tuple(map(_with_article, words)) for name, words in lists.items()}
+    # No list has a word whose first letter misleads about its article (tested).
+    lists |= {
+        f"a {name}": tuple(f"An {w}" if w[0] in "AEIOU" else f"A {w}" for w in words)
+        for name, words in lists.items()
+    }
     declared = [f.get("kinds", {}) for f in files]
     kinds = {name: KindPatterns(**kind) for each in declared for name, kind in each.items()}
     return WordLists(lists, kinds)
@@ -63,25 +66,21 @@ def word_lists() -> WordLists:
 def _composed(
     declared: list[Mapping[str, Any]], lists: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """Composed lists, in the order of their declaration, each word the first of its key."""
+    """Composed lists, in the order of their declaration, each word the first of its key. Words in
+    which the seam doubles a letter ("Marrrow") are left out."""
     taken = {fold(word) for words in lists.values() for word in words}
-    made = {}
+    composed: dict[str, tuple[str, ...]] = {}
     for name, groups in ((name, groups) for each in declared for name, groups in each.items()):
-        words = []
-        for word in _joined(groups):
-            if (key := fold(word)) not in taken:
-                taken.add(key)
-                words.append(word)
-        made[name] = tuple(words)
-    return made
-
-
-def _joined(groups: list[Mapping[str, str]]) -> Iterator[str]:
-    """Heads with tails, without those in which the seam doubles a letter ("Marrrow")."""
-    for group in groups:
-        tails = group["tails"].split()
-        for head in group["heads"].split():
-            yield from (head + tail for tail in tails if tail[0] != head[-1].lower())
+        words: dict[str, str] = {}
+        for group in groups:
+            tails = group["tails"].split()
+            for head in group["heads"].split():
+                joined = (head + tail for tail in tails if tail[0] != head[-1].lower())
+                for word in joined:
+                    words.setdefault(fold(word), word)
+        composed[name] = tuple(word for key, word in words.items() if key not in taken)
+        taken |= words.keys()
+    return composed
 
 
 def fold(word: str) -> str:
@@ -90,11 +89,6 @@ def fold(word: str) -> str:
         return word.lower()
     plain = unicodedata.normalize("NFKD", word.casefold())
     return "".join(letter for letter in plain if letter.isalnum())
-
-
-def _with_article(word: str) -> str:
-    """The lists hold no word whose first letter misleads about its article (tested)."""
-    return f"An {word}" if word[0] in "AEIOU" else f"A {word}"
 
 
 Renderer = Callable[[int], str]
@@ -126,7 +120,6 @@ class PatternSpread:
 
 
 def pattern_capacity(patterns: Mapping[str, int]) -> int:
-    """How many texts the patterns give together."""
     return sum(prod(_sizes(pattern)) for pattern in patterns)
 
 
@@ -163,12 +156,21 @@ def _quotas(count: int, weights: Sequence[int], capacities: Sequence[int]) -> li
 
 
 def _renderer(pattern: str, start: int, seed: str) -> Renderer:
-    """From the places [start, start + capacity) to texts, one to one."""
-    template = SLOT.sub(lambda found: NAME if found[0] == NAME else "%s", pattern)
+    """From the places [start, start + capacity) to texts, one to one.
+
+    The step from a text to the next has any run of texts use all words about as often: its parts
+    of each slot's size are those of an additive recurrence that fills a cube evenly, powers of 1/x
+    where x ** 4 = x + 1 (R3 in Roberts 2018).
+    """
+    template = SLOT.sub(lambda slot: NAME if slot[0] == NAME else "%s", pattern)
     names, sizes = _slots(pattern), _sizes(pattern)
     words = [word_lists().lists[name] for name in names]
     capacity = prod(sizes)
-    stride = _coprime(capacity, _digits_stride(sizes, f"{seed} stride"))
+    stride = 0
+    for i, size in enumerate(sizes):
+        part = size * _PARTS[i % 3] // 10_000 - draw_below(f"{seed} stride {i}", size // 64 + 1)
+        stride = stride * size + part
+    stride = _coprime(capacity, stride)
     shift = draw_below(f"{seed} shift", capacity) - start * stride
     if len(words) in _FAST and len(set(names)) == len(names):
         return _FAST[len(words)](template, words, stride, shift)
@@ -200,7 +202,6 @@ def _pair(template: str, words: list[tuple[str, ...]], stride: int, shift: int) 
 
 
 def _triple(template: str, words: list[tuple[str, ...]], stride: int, shift: int) -> Renderer:
-    """The same for three."""
     first, second, third = words
     middle, size = len(second), len(third)
     capacity = len(first) * middle * size
@@ -213,19 +214,6 @@ def _triple(template: str, words: list[tuple[str, ...]], stride: int, shift: int
 
 
 _FAST = {2: _pair, 3: _triple}
-
-
-def _digits_stride(sizes: Sequence[int], seed: str) -> int:
-    """The step from a text to the next, so that any run of texts has all words about as often.
-
-    The parts of each slot's size are those of an additive recurrence that fills a cube evenly:
-    powers of 1/x where x ** 4 = x + 1 (R3 in Roberts 2018).
-    """
-    stride = 0
-    for i, size in enumerate(sizes):
-        part = size * _PARTS[i % 3] // 10_000 - draw_below(f"{seed} {i}", size // 64 + 1)
-        stride = stride * size + part
-    return stride
 
 
 def _coprime(count: int, least: int) -> int:
@@ -267,13 +255,13 @@ class NameMaker:
 
     def name(self, number: int) -> str:
         """The name of this number."""
+        # Without calls between: a world asks for millions.
         kind = self._kinds[bisect_right(self._starts, number) - 1]
         place = (number * kind.stride + kind.shift) % kind.count
         return kind.renders[bisect_right(kind.bounds, place)](place)
 
     def adjective(self, number: int) -> str:
-        """The adjective of the country: "Velmara" -> "Velmaran". The name itself if the kind has
-        none."""
+        """A country's adjective, "Velmaran" of "Velmara"; the name itself if its kind has none."""
         name, endings = self.name(number), self._kind(number).endings
         return name + next((added for end, added in endings if name.endswith(end)), "")
 
@@ -283,7 +271,6 @@ class NameMaker:
         return kind.female[bisect_right(kind.bounds, kind.place(number))]
 
     def surname(self, number: int) -> str:
-        """The last word of the name."""
         return self.name(number).rpartition(" ")[2]
 
     def alias(self, number: int, salt: int) -> str:
@@ -297,8 +284,6 @@ class NameMaker:
 
 
 class _Kind(PatternSpread):
-    """The names of one kind, and their aliases."""
-
     def __init__(self, kind: str, count: int, start: int, seed: int) -> None:
         declared = word_lists().kinds.get(kind)
         if declared is None:
@@ -314,9 +299,14 @@ class _Kind(PatternSpread):
         self.shift = draw_below(f"{seed} {kind} shift", count) - start * self.stride
         self.female = ["{female}" in pattern for pattern in declared.patterns]
         self.endings = sorted(declared.adjectives.items(), key=lambda e: -len(e[0]))
-        self._aliases = _alias_spread(declared, count, f"{seed} {kind} alias")
+        # Aliases that embed the name need differ for one bearer only. Of others there are a
+        # multiple of `count`, so that whatever the salt, no two bearers share one.
         self._embeds = NAME in next(iter(declared.aliases))
-        self._per_name = self._aliases.count // count or 1
+        capacity = pattern_capacity(declared.aliases)
+        per_name = min(_ALIASES_PER_NAME, capacity // count)
+        wanted = capacity if self._embeds else count * per_name
+        self._aliases = PatternSpread(declared.aliases, wanted, f"{seed} {kind} alias")
+        self._per_name = wanted // count or 1
 
     def place(self, number: int) -> int:
         return (number * self.stride + self.shift) % self.count
@@ -327,14 +317,3 @@ class _Kind(PatternSpread):
             return spread.text((number * spread.stride + salt) % spread.count).replace(NAME, name)
         index = number - self.start + salt % self._per_name * self.count
         return spread.text(index * spread.stride % spread.count)
-
-
-def _alias_spread(declared: KindPatterns, count: int, seed: str) -> PatternSpread:
-    """Aliases that embed the name need differ for one bearer only; others, for all bearers.
-
-    Of these there are a multiple of `count`, so that whatever the salt, no two bearers share one.
-    """
-    capacity = pattern_capacity(declared.aliases)
-    embeds = NAME in next(iter(declared.aliases))
-    wanted = capacity if embeds else count * min(_ALIASES_PER_NAME, capacity // count)
-    return PatternSpread(declared.aliases, wanted, seed)

@@ -1,7 +1,7 @@
 """The entities of a world, and the names that several of them share."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import cycle
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,17 +33,6 @@ class Groups:
         return len(self.starts) - 1
 
 
-@dataclass(frozen=True)
-class Naming:
-    """The name of each entity as a kind (a number in `kinds`) and an index within it."""
-
-    kinds: tuple[str, ...]
-    counts: dict[str, int]
-    kind_of: Ints
-    index: Ints
-    groups: Groups
-
-
 def share_names(
     schema: Schema,
     types: tuple[str, ...],
@@ -51,11 +40,10 @@ def share_names(
     years: Ints,
     seed: int,
     ambiguity: float,
-) -> Naming:
-    """Give every entity a name of its own, but the share `ambiguity` of names to 2 to 14 entities.
-
-    Years of same-named entities are made distinct in place: titles need it.
-    """
+) -> tuple[NameMaker, Ints, Groups]:
+    """The names, the number of each entity's name, and which entities share one. Each has a name of
+    its own, but the share `ambiguity` of names is borne by 2 to 14 entities. Years of same-named
+    entities are made distinct in place: titles need it."""
     resolved = [schema.resolved(name) for name in types]
     kinds = tuple(dict.fromkeys(k for t in resolved for k in (t.name, t.shares) if k))
     type_of = np.repeat(np.arange(len(types)), np.diff(starts))
@@ -64,78 +52,69 @@ def share_names(
     counts = dict.fromkeys(kinds, 0)
     wanted = ambiguity * len(type_of) / (1 + ambiguity * (MEAN_SIZE - 1))
     pools = _pools(schema, types, starts)
-    eligible = sum(len(pool) for pool in pools.values())
-    found: list[Ints] = []
-    for kind, pool in pools.items():
-        most = _most(schema, types, starts, kind)
+    eligible = sum(len(pool) for pool, _ in pools.values())
+    bearers: list[Ints] = []
+    for kind, (pool, most) in pools.items():
         sizes = _sizes(seed, kind, round(wanted * len(pool) / eligible), len(pool), most)
         members = shuffled(seed, f"shared/{kind}", pool)[: sizes.sum()]
         kind_of[members] = kinds.index(kind)
         index[members] = np.repeat(np.arange(len(sizes)), sizes)
         counts[kind] = len(sizes)
-        found += np.split(members, np.cumsum(sizes)[:-1]) if len(sizes) else []
-    groups = _groups(found, years)
+        bearers += np.split(members, np.cumsum(sizes)[:-1]) if len(sizes) else []
+    groups = _groups(bearers, years)
     for number, kind in enumerate(kinds):
         others = np.flatnonzero(~groups.shared & (kind_of == number))
         index[others] = counts[kind] + np.arange(len(others))
         counts[kind] += len(others)
-    return Naming(kinds, counts, kind_of, index, groups)
+    names = NameMaker(counts, seed)
+    offsets = np.array([names.offsets[kind] for kind in kinds], dtype=np.int64)
+    return names, offsets[kind_of] + index, groups
 
 
-def _pools(schema: Schema, types: tuple[str, ...], starts: tuple[int, ...]) -> dict[str, Ints]:
-    """The entities that may bear a shared name of each kind."""
-    pools: dict[str, list[Ints]] = {}
-    for place, name in enumerate(types):
-        if kind := _shared(schema, name):
-            first = starts[place] + _reserved(schema, types, starts, name)
-            pools.setdefault(kind, []).append(np.arange(first, max(first, starts[place + 1])))
-    return {kind: np.concatenate(parts) for kind, parts in pools.items()}
-
-
-def _reserved(schema: Schema, types: tuple[str, ...], starts: tuple[int, ...], name: str) -> int:
-    """How many first entities of a type exist for another type (a capital for each country).
-
-    They keep their own names.
-    """
+def _pools(
+    schema: Schema, types: tuple[str, ...], starts: tuple[int, ...]
+) -> dict[str, tuple[Ints, int]]:
+    """By kind of name, the entities that may share one, and the most bearers of one. Entities of a
+    type that are there for another type (a capital for each country) keep their own names; and
+    cities are told apart by country, so as many as countries share one at most."""
+    reserved: dict[str, int] = {}
     for relation in schema.relations.values():
-        if relation.cover and name in schema.subjects(relation):
+        if relation.cover:
             place = types.index(schema.objects(relation)[0])
-            return starts[place + 1] - starts[place]
-    return 0
-
-
-def _most(schema: Schema, types: tuple[str, ...], starts: tuple[int, ...], kind: str) -> int:
-    """The most bearers of one name: cities are told apart by country, so as many as countries."""
-    reserved = [_reserved(schema, types, starts, t) for t in types if _shared(schema, t) == kind]
-    return min([SIZES.stop - 1, *filter(None, reserved)])
-
-
-def _shared(schema: Schema, name: str) -> str:
-    return schema.resolved(name).shares
+            for name in schema.subjects(relation):
+                reserved.setdefault(name, starts[place + 1] - starts[place])
+    pools: dict[str, list[Ints]] = {}
+    most: dict[str, int] = {}
+    for place, name in enumerate(types):
+        if kind := schema.resolved(name).shares:
+            first = starts[place] + reserved.get(name, 0)
+            pools.setdefault(kind, []).append(np.arange(first, max(first, starts[place + 1])))
+            largest = SIZES.stop - 1
+            most[kind] = min(most.get(kind, largest), reserved.get(name, 0) or largest)
+    return {kind: (np.concatenate(parts), most[kind]) for kind, parts in pools.items()}
 
 
 def _sizes(seed: int, kind: str, count: int, available: int, most: int) -> Ints:
     """Sizes of `count` groups, as many as the available entities allow."""
     thresholds = np.cumsum(_WEIGHTS)
     draws = below(seed, f"sizes/{kind}", int(thresholds[-1]), count)
-    sizes = SIZES.start + np.searchsorted(thresholds, draws, side="right")
-    sizes = np.minimum(sizes, most)
+    sizes = np.minimum(SIZES.start + np.searchsorted(thresholds, draws, side="right"), most)
     return sizes[np.cumsum(sizes) <= available]
 
 
-def _groups(found: list[Ints], years: Ints) -> Groups:
-    position, shared = np.zeros_like(years), np.zeros(len(years), dtype=np.bool_)
-    for members in found:
+def _groups(shared_by: list[Ints], years: Ints) -> Groups:
+    position, is_shared = np.zeros_like(years), np.zeros(len(years), dtype=np.bool_)
+    for members in shared_by:
         position[members] = np.arange(len(members))
-        shared[members] = True
+        is_shared[members] = True
         used: set[int] = set()
         for entity in members.tolist():
             while int(years[entity]) in used:
                 years[entity] -= 1
             used.add(int(years[entity]))
-    starts = np.cumsum([0, *(len(members) for members in found)])
-    joined = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
-    return Groups(joined, starts, position, shared)
+    starts = np.cumsum([0, *(len(members) for members in shared_by)])
+    joined = np.concatenate(shared_by) if shared_by else np.zeros(0, dtype=np.int64)
+    return Groups(joined, starts, position, is_shared)
 
 
 NOW = 2024
@@ -178,24 +157,15 @@ class Population:
 
 
 def populate(schema: Schema, entities: int, seed: int, ambiguity: float) -> Population:
-    """Draw the entities of a world. `ambiguity`: share of names that several entities bear.
-
-    Raises InputError if there are too few for every type.
-    """
+    """Draw the entities of a world. `ambiguity`: share of names that several entities bear. Raises
+    InputError if there are too few for every type."""
     types = tuple(sorted(schema.concrete, key=lambda name: schema.is_a(name, "person")))
-    counts = _counts(schema, types, entities)
-    starts = tuple(int(n) for n in np.cumsum([0, *counts]))
-    years = np.concatenate(
-        [_years(schema, name, count, seed) for name, count in zip(types, counts, strict=True)]
-    )
-    second = np.concatenate(
-        [_second(schema, types, n, count, seed) for n, count in zip(types, counts, strict=True)]
-    )
-    named = share_names(schema, types, starts, years, seed, ambiguity)
-    names = NameMaker(named.counts, seed)
-    offsets = np.array([names.offsets[kind] for kind in named.kinds], dtype=np.int64)
-    numbers = offsets[named.kind_of] + named.index
-    return Population(schema, seed, types, starts, years, second, numbers, names, named.groups)
+    counts = dict(zip(types, _counts(schema, types, entities), strict=True))
+    starts = tuple(int(n) for n in np.cumsum([0, *counts.values()]))
+    years = np.concatenate([_years(schema, n, count, seed) for n, count in counts.items()])
+    second = np.concatenate([_second(schema, types, n, count, seed) for n, count in counts.items()])
+    names, numbers, groups = share_names(schema, types, starts, years, seed, ambiguity)
+    return Population(schema, seed, types, starts, years, second, numbers, names, groups)
 
 
 def _counts(schema: Schema, types: tuple[str, ...], entities: int) -> list[int]:
@@ -212,21 +182,14 @@ def _counts(schema: Schema, types: tuple[str, ...], entities: int) -> list[int]:
         min(kind.at_most, max(kind.at_least, int(entities * kind.share / total)))
         for kind in declared
     ]
-    largest = sorted(range(len(types)), key=lambda n: (-declared[n].share, n))
-    for place in _cycle(largest):
-        missing = entities - sum(counts)
-        if missing == 0:
-            return counts
-        bounds = (declared[place].at_least, declared[place].at_most)
-        step = missing if abs(missing) < len(types) else missing * declared[place].share / total
+    largest = cycle(sorted(range(len(types)), key=lambda n: (-declared[n].share, n)))
+    while missing := entities - sum(counts):
+        place = next(largest)
+        kind = declared[place]
+        step = missing if abs(missing) < len(types) else missing * kind.share / total
         away_from_zero = int(step) or (1 if step > 0 else -1)
-        counts[place] = min(bounds[1], max(bounds[0], counts[place] + away_from_zero))
-    raise AssertionError("unreachable")
-
-
-def _cycle(places: list[int]) -> Iterator[int]:
-    while True:
-        yield from places
+        counts[place] = min(kind.at_most, max(kind.at_least, counts[place] + away_from_zero))
+    return counts
 
 
 def _years(schema: Schema, type_name: str, count: int, seed: int) -> Ints:
@@ -239,11 +202,10 @@ def _years(schema: Schema, type_name: str, count: int, seed: int) -> Ints:
 
 
 def _second(schema: Schema, types: tuple[str, ...], type_name: str, count: int, seed: int) -> Ints:
-    chances = schema.types[type_name].second
     draws = below(seed, f"second/{type_name}", 100, count)
-    result = np.full(count, NO_SECOND, dtype=np.int64)
+    second = np.full(count, NO_SECOND, dtype=np.int64)
     low = 0
-    for other, percent in chances.items():
-        result[(draws >= low) & (draws < low + percent)] = types.index(other)
+    for other, percent in schema.types[type_name].second.items():
+        second[(draws >= low) & (draws < low + percent)] = types.index(other)
         low += percent
-    return result
+    return second

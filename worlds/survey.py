@@ -12,12 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from branchwise.base.files import open_data, parse_object, read_lines
 from branchwise.base.process import Progress, silent
 from branchwise.corpora.folder import CORPUS_FILE
-from branchwise.kg.world_folder import (
-    KG_FILE,
-    NAMES_FILE,
-    check_files,
-    read_description,
-)
+from branchwise.kg.world_folder import KG_FILE, NAMES_FILE, check_files, read_description
 from branchwise.worlds.draws import Ints
 from branchwise.worlds.population import FIRST_NUMBER
 
@@ -72,32 +67,24 @@ def measure(texts: Collection[str], names: Collection[str]) -> Language:
 
 
 def _masked(words: list[str], names: Collection[str]) -> Iterator[str]:
-    """The words with each longest name replaced by a mark; what clings to it stays."""
+    """The words with each longest name replaced by a mark; a full stop, a comma, 's stay."""
     place = 0
     while place < len(words):
         length = 0
         if words[place].lstrip(_EDGES)[:1].isupper():
-            length = _name_length(words, place, names)
+            lengths = range(min(_LONGEST_NAME, len(words) - place), 0, -1)
+            texts = (" ".join(words[place : place + n]).strip(_EDGES) for n in lengths)
+            named = (t in names or t.removesuffix("'s") in names for t in texts)
+            length = next((n for n, is_name in zip(lengths, named, strict=True) if is_name), 0)
         if not length:
             yield words[place]
             place += 1
             continue
-        yield _MARK + _clinging(words[place + length - 1])
+        last = words[place + length - 1]
+        bare = last.rstrip(_EDGES)
+        genitive = "'s" if bare.endswith("'s") else ""
+        yield f"{_MARK}{genitive}{last[len(bare) :]}"
         place += length
-
-
-def _name_length(words: list[str], place: int, names: Collection[str]) -> int:
-    for length in range(min(_LONGEST_NAME, len(words) - place), 0, -1):
-        text = " ".join(words[place : place + length]).strip(_EDGES)
-        if text in names or text.removesuffix("'s") in names:
-            return length
-    return 0
-
-
-def _clinging(word: str) -> str:
-    """What follows a name without a space: a full stop, a comma, 's."""
-    bare = word.rstrip(_EDGES)
-    return ("'s" if bare.endswith("'s") else "") + word[len(bare) :]
 
 
 SAMPLE = 5_000
@@ -113,8 +100,6 @@ _REPORT_EVERY = 100_000
 
 
 class Distribution(NamedTuple):
-    """How a number is distributed."""
-
     mean: float
     median: float
     p99: float
@@ -138,17 +123,18 @@ class WorldSurvey(BaseModel):
 
 def survey(folder: Path, progress: Progress = silent) -> WorldSurvey:
     """Read a world's files and measure them. Raises InputError if there is no complete world, and
-    for files that differ from those it was made with.
-
-    Memory: the names of all entities, some 150 bytes each.
-    """
+    for files that differ from those it was made with. Memory: the names of all entities, some 150
+    bytes each."""
     folder = Path(folder)
     description = read_description(folder)
     check_files(folder, description)
     entities = description.entities
     links, names = _read_kg(folder / KG_FILE, entities, progress)
     passages, words, sample = _read_corpus(folder / CORPUS_FILE, entities)
-    bearers = _bearers(folder / NAMES_FILE)
+    path = folder / NAMES_FILE
+    shared_names = (parse_object(line, f"{path}:{n}") for n, line in read_lines(path))
+    sizes = Counter(len(name.get("entities", ())) for name in shared_names)
+    bearers = dict(sorted(sizes.items()))
     shared, sharing = sum(bearers.values()), sum(n * count for n, count in bearers.items())
     return WorldSurvey(
         entities=entities,
@@ -169,13 +155,13 @@ def _read_kg(path: Path, entities: int, progress: Progress) -> tuple[Ints, set[s
     number = 0
     with open_data(path) as stream:
         for number, line in enumerate(stream, start=1):
-            if found := _LINK.match(line):
-                ends = int(found[1]) - FIRST_NUMBER, int(found[2]) - FIRST_NUMBER
+            if link := _LINK.match(line):
+                ends = int(link[1]) - FIRST_NUMBER, int(link[2]) - FIRST_NUMBER
                 if all(0 <= end < entities for end in ends):
                     links[ends[0]] += 1
                     links[ends[1]] += 1
-            elif named := _NAME.match(line):
-                names.add(named[1].decode())
+            elif name := _NAME.match(line):
+                names.add(name[1].decode())
             if number % _REPORT_EVERY == 0:
                 progress(number, 0)
     progress(number, number)
@@ -194,20 +180,12 @@ def _read_corpus(path: Path, entities: int) -> tuple[Ints, Ints, list[str]]:
         entity = str(fields.get("entity", ""))
         seen += entity != last
         last = entity
-        if 0 <= (place := int(entity[1:] or 0) - FIRST_NUMBER) < entities:
-            passages[place] += 1
+        if 0 <= (index := int(entity[1:] or 0) - FIRST_NUMBER) < entities:
+            passages[index] += 1
         words.append(len(text.split()))
         if seen <= SAMPLE:
             sample.append(text)
     return passages, np.array(words), sample
-
-
-def _bearers(path: Path) -> dict[int, int]:
-    sizes = Counter(
-        len(parse_object(line, f"{path}:{number}").get("entities", ()))
-        for number, line in read_lines(path)
-    )
-    return dict(sorted(sizes.items()))
 
 
 def _spread(values: Ints) -> Distribution:

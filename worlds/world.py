@@ -24,20 +24,10 @@ from branchwise.worlds.facts import (
 from branchwise.worlds.population import FIRST_NUMBER, NO_SECOND, NOW, Population, populate
 
 _DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 def draw_literals(population: Population) -> dict[tuple[str, str], Ints]:
@@ -50,12 +40,14 @@ def draw_literals(population: Population) -> dict[tuple[str, str], Ints]:
         if relation.date is None and relation.number is None:
             continue
         for kind in population.schema.subjects(relation):
-            first, end = population.range_of(kind)
             stream = f"{name}/{kind}"
+            years = population.years[slice(*population.range_of(kind))]
             if relation.number is not None:
-                drawn = _numbers(stream, relation, relation.number, end - first, population.seed)
+                drawn = _numbers(
+                    stream, relation.skew, relation.number, len(years), population.seed
+                )
             else:
-                drawn = _dates(stream, relation, population.years[first:end], population.seed)
+                drawn = _dates(stream, relation, years, population.seed)
             values[name, kind] = drawn.astype(np.int32)
     return values
 
@@ -63,10 +55,7 @@ def draw_literals(population: Population) -> dict[tuple[str, str], Ints]:
 def add_sums(
     population: Population, literals: dict[tuple[str, str], Ints], links: Mapping[str, Links]
 ) -> None:
-    """Make numbers larger than what they are the whole of: a country has more than its cities.
-
-    A third of the sum more at least, five times as much at most.
-    """
+    """Make what a number is the whole of larger, a third at least, than the sum of its parts."""
     for name, relation in population.schema.relations.items():
         if not relation.more_than:
             continue
@@ -75,19 +64,17 @@ def add_sums(
         (parts,) = population.schema.subjects(population.schema.relations[number])
         first, end = population.range_of(kind)
         sums = np.zeros(end - first, dtype=np.int64)
-        places = links[part].subjects - population.range_of(parts)[0]
-        np.add.at(sums, links[part].objects - first, literals[number, parts][places])
+        subjects = links[part].subjects - population.range_of(parts)[0]
+        np.add.at(sums, links[part].objects - first, literals[number, parts][subjects])
         percent = 133 + below(population.seed, f"more/{name}", 368, end - first)
         most = relation.number[1] if relation.number else 2**31 - 1
         literals[name, kind] = np.minimum(sums * percent // 100, most).astype(np.int32)
 
 
-def _numbers(
-    stream: str, relation: Relation, bounds: tuple[int, int], count: int, seed: int
-) -> Ints:
+def _numbers(stream: str, skew: bool, bounds: tuple[int, int], count: int, seed: int) -> Ints:
     low, high = bounds
     drawn = below(seed, f"number/{stream}", high - low + 1, count)
-    if not relation.skew:
+    if not skew:
         other = below(seed, f"number again/{stream}", high - low + 1, count)
         return low + (drawn + other) // 2  # likelier in the middle
     for again in range(3):  # a product of uniform draws: most small, few large
@@ -120,10 +107,8 @@ _HAVE_ALIAS = 25  # per cent of entities
 
 
 class World:
-    """The entities of a world by index, their names and their facts.
-
-    Memory: some 250 bytes an entity; names and texts are made when they are asked for.
-    """
+    """The entities of a world by index, their names and their facts. Memory: some 250 bytes an
+    entity; names and texts are made when they are asked for."""
 
     def __init__(self, entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
         self.schema = world_schema(domains)
@@ -135,7 +120,14 @@ class World:
         self._aliased = below(seed, "alias", 100, entities).data
         self._positions = self.population.groups.position.data
         self._second = self.population.second.data
-        self._number_of, self._stride = _numbering(entities, seed)
+        # Numbers are entity * multiplier + offset, modulo the number of entities. The multiplier is
+        # near the golden section, so that neighbours fall far apart.
+        key = stream_key(seed, "numbers")
+        self._multiplier = entities * 618 // 1000 + key % (entities // 64 + 1)
+        while gcd(self._multiplier, entities) != 1:
+            self._multiplier += 1
+        self._inverse = pow(self._multiplier, -1, entities)
+        self._offset = (key >> 32) % entities
         self.facts = self._all_facts()
 
     def __len__(self) -> int:
@@ -143,14 +135,13 @@ class World:
 
     def in_order(self, place: int) -> int:
         """The index of the entity with the `place`-th number."""
-        return (place - self._number_of) * self._stride[1] % len(self)
+        return (place - self._offset) * self._inverse % len(self)
 
     def qid(self, entity: int) -> str:
         """Its number, as in Q2000000123. Numbers say nothing about types."""
-        return f"Q{FIRST_NUMBER + (entity * self._stride[0] + self._number_of) % len(self)}"
+        return f"Q{FIRST_NUMBER + (entity * self._multiplier + self._offset) % len(self)}"
 
     def type_number(self, entity: int) -> int:
-        """The position of its type in `population.types`."""
         return bisect_right(self.population.starts, entity) - 1
 
     def label(self, entity: int) -> str:
@@ -164,15 +155,12 @@ class World:
         return self._names.alias(self._numbers[entity], self._positions[entity])
 
     def surname(self, person: int) -> str:
-        """A person's family name."""
         return self._names.surname(self._numbers[person])
 
     def is_female(self, person: int) -> bool:
-        """Whether a person is called she."""
         return self._names.is_female(self._numbers[person])
 
     def adjective(self, country: int) -> str:
-        """A country's adjective."""
         return self._names.adjective(self._numbers[country])
 
     def _all_facts(self) -> tuple[tuple[Fact, ...], ...]:
@@ -180,14 +168,16 @@ class World:
         links = draw_links(self.population)
         literals = draw_literals(self.population)
         add_sums(self.population, literals, links)
-        inverses = {name: read_inverse(found) for name, found in links.items()}
+        inverses = {name: read_inverse(rows) for name, rows in links.items()}
         forward = {
-            name: read_links(found, self._items(self.schema.relations[name]))
-            for name, found in links.items()
+            name: read_links(rows, self._items(self.schema.relations[name]))
+            for name, rows in links.items()
         }
         table: list[tuple[Fact, ...]] = []
         for number, kind in enumerate(self.population.types):
             first, _ = self.population.range_of(kind)
+            # People may be values through a second occupation.
+            own = {kind, *self.schema.types[kind].second}
             facts: list[Fact] = []
             for name, relation in self.schema.relations.items():
                 if kind in self.schema.subjects(relation):
@@ -197,18 +187,12 @@ class World:
                         values = forward[name]
                     else:
                         values = read_literals(first, literals[name, kind])
-                    facts.append(Fact(name, relation, _kind(relation), False, values))
-                if relation.inverse and self._may_be_object(kind, relation):
-                    facts.append(
-                        Fact(relation.inverse, relation, FactKind.ENTITY, True, inverses[name])
-                    )
+                    facts.append(Fact(name, relation, _fact_kind(relation), False, values))
+                if relation.inverse and own.intersection(self.schema.objects(relation)):
+                    inverse = inverses[name]
+                    facts.append(Fact(relation.inverse, relation, FactKind.ENTITY, True, inverse))
             table.append(tuple(facts))
         return tuple(table)
-
-    def _may_be_object(self, kind: str, relation: Relation) -> bool:
-        """Whether entities of a type may be values: people may through a second occupation."""
-        objects = self.schema.objects(relation)
-        return kind in objects or any(other in objects for other in self.schema.types[kind].second)
 
     def _items(self, relation: Relation) -> tuple[Item, ...]:
         return tuple(Item(*entry) for entry in self.schema.items.get(relation.items, {}).items())
@@ -235,21 +219,9 @@ class World:
         return occupations
 
 
-def _kind(relation: Relation) -> FactKind:
+def _fact_kind(relation: Relation) -> FactKind:
     if relation.object:
         return FactKind.ENTITY
     if relation.date is not None:
         return FactKind.DATE
     return FactKind.NUMBER if relation.number is not None else FactKind.ITEM
-
-
-def _numbering(entities: int, seed: int) -> tuple[int, tuple[int, int]]:
-    """Offset, and multiplier with its inverse, of the map from indices to numbers.
-
-    The multiplier is near the golden section, so that neighbours fall far apart.
-    """
-    key = stream_key(seed, "numbers")
-    multiplier = entities * 618 // 1000 + key % (entities // 64 + 1)
-    while gcd(multiplier, entities) != 1:
-        multiplier += 1
-    return (key >> 32) % entities, (multiplier, pow(multiplier, -1, entities))

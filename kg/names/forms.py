@@ -36,11 +36,8 @@ _VANISH = str.maketrans(dict.fromkeys("'’‘‛´`ʼ′.\u00ad\u200b\u200c\u20
 
 
 class NameKey(NamedTuple):
-    """A name in its compared form.
-
-    `key`: its words without a leading article; `squeezed`: the same without spaces, so that
-    "Spider-Man" and "Spiderman" meet; `words`: those of `key`.
-    """
+    """A name in its compared form. `key`: its words without a leading article; `squeezed`: the same
+    without spaces, so that "Spider-Man" and "Spiderman" meet; `words`: those of `key`."""
 
     key: str
     squeezed: str
@@ -155,10 +152,8 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=8_192)
 def root(word: str) -> str:
-    """What the forms of a folded word share, which need not be a word: "composer" is "compos".
-
-    By Snowball's English stemmer, the endings of those who act and of actions, and a list.
-    """
+    """What the forms of a folded word share, which need not be a word: "composer" is "compos". By
+    Snowball's English stemmer, the endings of those who act and of actions, and a list."""
     known = _LEMMAS.get(word)
     bare = known or stem(word)
     for ending in () if known else _ENDINGS:
@@ -191,10 +186,8 @@ def begin_alike(left: str, right: str) -> bool:
 
 
 def deletion_codes(word: str) -> set[int]:
-    """Codes (CRC-32) of what the beginning of a word becomes by the deletions forgiven it.
-
-    Two words may share a code by accident: the distance decides.
-    """
+    """Codes (CRC-32) of what the beginning of a word becomes by the deletions forgiven it. Two
+    words may share a code by accident: the distance decides."""
     prefix = word[:_PREFIX]
     return {
         crc32("".join(kept).encode("utf-8", "surrogatepass"))
@@ -204,9 +197,8 @@ def deletion_codes(word: str) -> set[int]:
 
 
 def distance(left: str, right: str, most: int) -> int:
-    """Insertions, deletions, replacements and swaps of neighbours (optimal string alignment)
-    that lie between two words; `most + 1` where there are more than `most`.
-    """
+    """Insertions, deletions, replacements and swaps of neighbours (optimal string alignment) that
+    lie between two words; `most + 1` where there are more than `most`."""
     if abs(len(left) - len(right)) > most:
         return most + 1
     before: list[int] = []

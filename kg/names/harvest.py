@@ -30,8 +30,6 @@ from branchwise.kg.vocabulary import (
 
 if TYPE_CHECKING:
     import pyoxigraph
-if TYPE_CHECKING:
-    import pyoxigraph
 
 _MAX_TYPES = 4
 _MAX_OCCUPATIONS = 4
@@ -59,9 +57,7 @@ class TaggedText(NamedTuple):
 @dataclass
 class Thing:
     """What a graph says about one IRI. `statements`: where it is the subject, without names.
-
-    `types` and `occupations` are ids; `years` are those of all its dates.
-    """
+    `types` and `occupations` are ids; `years` are those of all its dates."""
 
     id: str
     labels: list[TaggedText] = field(default_factory=list)
@@ -80,9 +76,8 @@ class Thing:
     @property
     def description(self) -> str:
         """The first of its descriptions; "" where there is none."""
-        if not self.descriptions:
-            return ""
-        return min(self.descriptions, key=lambda text: text.order).value
+        first = min(self.descriptions, key=lambda text: text.order, default=None)
+        return first.value if first else ""
 
     @property
     def kinds(self) -> list[str]:
@@ -94,18 +89,12 @@ class Thing:
         """Years that a name may be told apart by: "King Kong (1976 film)"."""
         return sorted(year for year in self.years if year.isdecimal())[:_MAX_YEARS]
 
-    def add_link(self, predicate: str, iri: str) -> None:
-        """Take an IRI that is said of it, if it says what kind of thing it is."""
-        if predicate in TYPES:
-            self.types.append(short_id(iri))
-        elif predicate == OCCUPATION:
-            self.occupations.append(short_id(iri))
-
     def add_text(self, predicate: str, value: "pyoxigraph.Literal") -> None:
         """Take a literal that is said of it, if it is a name, a description or a date."""
         if predicate in NAMING:
+            texts = self.aliases if predicate in ALIASES else self.descriptions
+            texts = self.labels if predicate in LABELS else texts
             if value.value.strip():
-                texts = self._texts(predicate)
                 texts.append(TaggedText(value.value, value.language or ""))
         elif value.datatype.value in DATES:
             self.years.add(value.value[:4])
@@ -122,11 +111,6 @@ class Thing:
         others = {text.value: None for text in sorted(self.labels + self.aliases)}
         others.pop(label or "", None)
         yield from others
-
-    def _texts(self, predicate: str) -> list[TaggedText]:
-        if predicate in LABELS:
-            return self.labels
-        return self.aliases if predicate in ALIASES else self.descriptions
 
 
 SAMPLED = 100
@@ -163,20 +147,11 @@ class Sampled(NamedTuple):
     literal: str = ""
 
 
-def literal_kind(datatype: str) -> str:
-    """The kind of a literal, by its datatype."""
-    if datatype in DATES:
-        return "date"
-    return "number" if datatype in _NUMBERS else ""
-
-
 def end_rows(
     connection: sqlite3.Connection, sampled: Mapping[str, Sequence[Sampled]]
 ) -> Iterator[tuple[int, str, str]]:
-    """Rows of the table: a property's number, and what its subjects and its values are called.
-
-    For while the tables are made: the things are there, and their names staged.
-    """
+    """Rows of the table: a property's number, and what its subjects and its values are called. For
+    while the tables are made: the things are there, and their names staged."""
     for identifier, statements in sorted(sampled.items()):
         subjects = _called(connection, [one.subject for one in statements])
         values = _called(connection, [one.value for one in statements if one.value])
@@ -207,25 +182,25 @@ def ends_of(connection: sqlite3.Connection, properties: Iterable[int]) -> dict[i
 @lru_cache(maxsize=4_096)
 def _weighed(lines: str) -> Mapping[str, float]:
     """The head of an English name is its last word, or the last before "of"."""
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for place, name in enumerate(lines.splitlines()):
         words = fold(name).words
         head = words[: words.index("of")] if "of" in words[1:] else words
         for word in words:
             weight = (_HEAD if word == head[-1] else _MODIFIER) * _RARER**place
-            found[stem(word)] = max(weight, found.get(stem(word), 0.0))
-    return found
+            weights[stem(word)] = max(weight, weights.get(stem(word), 0.0))
+    return weights
 
 
 def _called(connection: sqlite3.Connection, identifiers: Sequence[str]) -> list[str]:
     """Names of what things are instances of, the commonest first."""
-    found: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
     for identifier in identifiers:
         for (types,) in connection.execute(_TYPES, (identifier,)):
-            found.update(types.splitlines())
+            kinds.update(types.splitlines())
     names: dict[str, None] = {}
-    for kind, _ in found.most_common(_KINDS):
-        for (text,) in connection.execute(_CALLED, (kind, _NAMES_A_KIND)):
+    for type_id, _ in kinds.most_common(_KINDS):
+        for (text,) in connection.execute(_CALLED, (type_id, _NAMES_A_KIND)):
             names[" ".join(fold(text).words)] = None
     return [name for name in names if name]
 
@@ -243,11 +218,9 @@ def _asked(values: Iterable[str], literals: set[str]) -> list[str]:
 
 
 class Harvest:
-    """The counts of a pass besides the things themselves.
-
-    `sampled`: some statements of each property, by its id. `used`: how often an id is an object;
-    emptied by `take_used`, since there may be millions.
-    """
+    """The counts of a pass besides the things themselves. `sampled`: some statements of each
+    property, by its id. `used`: how often an id is an object; emptied by `take_used`, since there
+    may be millions."""
 
     def __init__(self, store: "pyoxigraph.Store") -> None:
         self._store = store
@@ -302,14 +275,17 @@ class Harvest:
         for quad in about:
             iri, value = quad.predicate.value, quad.object
             counts[iri] += 1
-            if thing is not None:
-                self._sample(thing.id, iri, value)
             if isinstance(value, node):
                 self._used[value.value] += 1
-                if thing is not None:
-                    thing.add_link(iri, value.value)
-            elif thing is not None and isinstance(value, pyoxigraph.Literal):
+            if thing is None:
+                continue
+            self._sample(thing.id, iri, value)
+            if isinstance(value, pyoxigraph.Literal):
                 thing.add_text(iri, value)
+            elif isinstance(value, node) and iri in TYPES:
+                thing.types.append(short_id(value.value))
+            elif isinstance(value, node) and iri == OCCUPATION:
+                thing.occupations.append(short_id(value.value))
         self.triples += counts.total()
         self.predicates.update(counts)
         if thing is not None:
@@ -321,21 +297,22 @@ class Harvest:
         import pyoxigraph
 
         if predicate not in self._samples:
-            self._samples[predicate] = self._samples_of(predicate)
+            # Of Wikidata's forms of a statement the plain one; none of what says names.
+            known = wikidata_predicate(predicate)
+            hidden = (
+                known.part != "direct" if known else predicate in NAMING or is_internal(predicate)
+            )
+            own = None if hidden else self.sampled.setdefault(short_id(predicate), [])
+            self._samples[predicate] = own
         kept = self._samples[predicate]
         if kept is None or len(kept) >= SAMPLED:
             return
         if isinstance(value, pyoxigraph.NamedNode):
             kept.append(Sampled(subject, value=short_id(value.value)))
         elif isinstance(value, pyoxigraph.Literal):
-            kept.append(Sampled(subject, literal=literal_kind(value.datatype.value)))
-
-    def _samples_of(self, predicate: str) -> list[Sampled] | None:
-        """Of Wikidata's forms of a statement the plain one; none of what says names."""
-        known = wikidata_predicate(predicate)
-        if known.part != "direct" if known else predicate in NAMING or is_internal(predicate):
-            return None
-        return self.sampled.setdefault(short_id(predicate), [])
+            datatype = value.datatype.value
+            number = "number" if datatype in _NUMBERS else ""
+            kept.append(Sampled(subject, literal="date" if datatype in DATES else number))
 
 
 def _statements(identifier: str, counts: Counter[str]) -> int:

@@ -41,12 +41,9 @@ SELECT count(*) FROM things WHERE kind = 'item' AND NOT statements AND label IS 
 
 
 class NameReadings(NamedTuple):
-    """How a graph's names were read.
-
-    `names_alone`: entities that have a label and no statement about them, as classes often do.
-    `unlabelled`: properties in use without a label. The rest are IRIs of predicates, most
-    used first; none of Wikidata's graphs, where it is known.
-    """
+    """How a graph's names were read. `names_alone`: entities that have a label and no statement
+    about them, as classes often do. `unlabelled`: properties in use without a label. The rest are
+    IRIs of predicates, most used first; none of Wikidata's graphs, where it is known."""
 
     names_alone: int
     unlabelled: int
@@ -56,19 +53,6 @@ class NameReadings(NamedTuple):
     types: tuple[str, ...]
 
 
-def readings(connection: sqlite3.Connection) -> NameReadings:
-    """What the names in an open `names.sqlite` were read from."""
-
-    def in_use(iris: frozenset[str]) -> tuple[str, ...]:
-        return tuple(iri for (iri,) in connection.execute(_IN_USE, (json.dumps(sorted(iris)),)))
-
-    read = tuple(in_use(iris) for iris in (LABELS, ALIASES, DESCRIPTIONS, TYPES))
-    known = json.dumps([iri for iris in read for iri in iris])
-    (names_alone,) = connection.execute(_NAMES_ALONE).fetchone()
-    (unlabelled,) = connection.execute(_UNLABELLED, (known,)).fetchone()
-    return NameReadings(names_alone, unlabelled, *read)
-
-
 MAX_LIMIT = 50
 # SQLite's words on a damaged file may hold bytes of it, which are not text.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
@@ -76,10 +60,8 @@ _MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
 
 
 class NameIndex:
-    """`names.sqlite`, read-only. Any number of threads and processes may use one at a time.
-
-    Every method raises KgError if the file proves to be damaged.
-    """
+    """`names.sqlite`, read-only. Any number of threads and processes may use one at a time. Every
+    method raises KgError if the file proves to be damaged."""
 
     @classmethod
     def open(cls, folder: Path) -> "NameIndex":
@@ -89,11 +71,8 @@ class NameIndex:
         try:
             index.most_used_properties(1)
         except KgError:
-            raise InputError(
-                "the names are missing or damaged",
-                where=str(folder),
-                remedy=REBUILD,
-            ) from None
+            what = "the names are missing or damaged"
+            raise InputError(what, where=str(folder), remedy=REBUILD) from None
         return index
 
     def __init__(self, path: Path) -> None:
@@ -119,80 +98,70 @@ class NameIndex:
         limit = max(1, min(limit, MAX_LIMIT))
         # Lone surrogates, which JSON may hold, are not text to SQLite.
         text = encodable(text[:_MAX_TEXT])
+        identifier = written_id(text.strip())
         with self._connection() as connection:
-            return with_members(connection, _searched(connection, text, kind, limit))
+            names = NameWords(connection, kind)
+            matches = thing(connection, identifier) if identifier else []
+            if not matches and kind == "property":
+                matches = properties(connection, meant_properties(names, text, limit))
+            elif not matches:
+                matches = bearers(connection, kind, meant_items(names, text, limit))
+            return with_members(connection, matches)
 
     def labels(self, iris: Iterable[str]) -> dict[str, str]:
         """IRI -> label, for those that have one; predicates have their property's."""
         wanted = {iri: short_id(iri) for iri in iris}
         with self._connection() as connection:
-            found = labels_of(connection, set(wanted.values()))
-        return {iri: found[known] for iri, known in wanted.items() if known in found}
+            labels = labels_of(connection, set(wanted.values()))
+        return {iri: labels[number] for iri, number in wanted.items() if number in labels}
 
     def knows(self, identifier: str) -> bool:
         """Whether a number ("Q42", "P57") or IRI has a name or is in a triple."""
+        query = "SELECT 1 FROM things WHERE id = ?"
         with self._connection() as connection:
-            found = connection.execute(
-                "SELECT 1 FROM things WHERE id = ?", (short_id(identifier),)
-            ).fetchone()
-        return found is not None
+            return connection.execute(query, (short_id(identifier),)).fetchone() is not None
 
     def nearest_properties(self, words: Sequence[str], limit: int = 3) -> list[Match]:
         """Properties that words or names of variables may mean ("birthPlace"), each tried by
         itself, the best of each first."""
-        found = [self.search(word, "property", limit) for word in words if word.strip()]
+        matches = [self.search(word, "property", limit) for word in words if word.strip()]
         first: dict[str, Match] = {}
-        for match in chain.from_iterable(zip_longest(*found)):
+        for match in chain.from_iterable(zip_longest(*matches)):
             if match is not None:
                 first.setdefault(match.id, match)
         return list(first.values())[:limit]
 
     def most_used_properties(self, limit: int) -> list[Match]:
-        """Properties by how often they are used."""
         with self._connection() as connection:
             return most_used(connection, limit)
 
     def readings(self) -> NameReadings:
-        """What the names were read from, and what has none."""
         with self._connection() as connection:
-            return readings(connection)
+
+            def in_use(iris: frozenset[str]) -> tuple[str, ...]:
+                rows = connection.execute(_IN_USE, (json.dumps(sorted(iris)),))
+                return tuple(iri for (iri,) in rows)
+
+            read = tuple(in_use(iris) for iris in (LABELS, ALIASES, DESCRIPTIONS, TYPES))
+            known = json.dumps([iri for iris in read for iri in iris])
+            (names_alone,) = connection.execute(_NAMES_ALONE).fetchone()
+            (unlabelled,) = connection.execute(_UNLABELLED, (known,)).fetchone()
+            return NameReadings(names_alone, unlabelled, *read)
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """A connection that no other thread uses, given back afterwards."""
+        connection = None
         try:
-            connection = self._idle.get_nowait()
-        except Empty:
-            connection = self._connected()
-        try:
+            try:
+                connection = self._idle.get_nowait()
+            except Empty:
+                connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
+                connection.execute("PRAGMA cache_size = -16384")
             yield connection
         except _DAMAGE:
-            raise _damaged() from None
+            message = "The names of the graph are damaged: the user must build the graph again."
+            raise KgError("damaged", message) from None
         finally:
-            self._idle.put(connection)
-
-    def _connected(self) -> sqlite3.Connection:
-        try:
-            connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
-            connection.execute("PRAGMA cache_size = -16384")
-        except _DAMAGE:
-            raise _damaged() from None
-        return connection
-
-
-def _searched(
-    connection: sqlite3.Connection, text: str, kind: SearchKind, limit: int
-) -> list[Match]:
-    identifier = written_id(text.strip())
-    if identifier and (itself := thing(connection, identifier)):
-        return itself
-    names = NameWords(connection, kind)
-    if kind == "property":
-        return properties(connection, meant_properties(names, text, limit))
-    return bearers(connection, kind, meant_items(names, text, limit))
-
-
-def _damaged() -> KgError:
-    return KgError(
-        "damaged", "The names of the graph are damaged: the user must build the graph again."
-    )
+            if connection is not None:
+                self._idle.put(connection)

@@ -60,15 +60,12 @@ class Name(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """The folded words of the name."""
         return self.key.split()
 
 
 class Meant(NamedTuple):
-    """A name that a text may mean, and the words that should tell its bearers apart.
-
-    `near`: it is only like the text, so it is a guess.
-    """
+    """A name that a text may mean, and the words that should tell its bearers apart. `near`: it is
+    only like the text, so it is a guess."""
 
     name: Name
     hint: frozenset[str] = frozenset()
@@ -114,10 +111,10 @@ class NameWords:
         """Numbers of the things that bear these names -> those of the names that each bears."""
         known = {name.number: name for name in names}
         rows = self._connection.execute(_BORNE.format(kind=self._kind), (json.dumps(list(known)),))
-        found: dict[int, list[Name]] = {}
+        borne: dict[int, list[Name]] = {}
         for thing, name in rows:
-            found.setdefault(thing, []).append(known[name])
-        return found
+            borne.setdefault(thing, []).append(known[name])
+        return borne
 
     def ends(self, properties: Iterable[int]) -> dict[int, PropertyEnds]:
         """What properties lead from and to, of those where it is known."""
@@ -152,32 +149,14 @@ def covers(name: Name, words: Sequence[str]) -> bool:
 
 
 def phrase(words: Sequence[str]) -> str:
-    """Words as an FTS5 phrase."""
     return '"' + " ".join(words).replace('"', '""') + '"'
 
 
-def beginning(words: Sequence[str], *, cut: bool = False) -> str:
-    """An FTS5 expression for names that begin with these words, of which the last may be cut."""
-    # A single letter would begin too many words.
-    return f"name : ^ {phrase(words)}{' *' * (cut and len(words[-1]) > 1)}"
-
-
 def every(words: Iterable[str], column: str = "name") -> str:
-    """An FTS5 expression for names that have all of these words."""
     return f"{column} : ({' AND '.join(phrase([word]) for word in words)})"
 
 
-def every_prefix(words: Iterable[str]) -> str:
-    """An FTS5 expression for names that have a word beginning with each of these.
-
-    One letter would begin too many words: it is a word.
-    """
-    terms = (f"{phrase([word])}{' *' * (len(word) > 1)}" for word in words)
-    return f"name : ({' AND '.join(terms)})"
-
-
 def one_of_each(choices: Iterable[Iterable[str]]) -> str:
-    """An FTS5 expression for names that have one of each group of words."""
     groups = (f"({' OR '.join(phrase([word]) for word in group)})" for group in choices)
     return f"name : ({' AND '.join(groups)})"
 
@@ -191,34 +170,27 @@ _ASKED = "who whom whose what which where when why how did does do is are was we
 _ASKING = frozenset(_ASKED.split())
 
 
-def _is_question(text: str) -> bool:
-    """Whether a text asks something, so that much of it is not a name."""
-    words = fold(text).words
-    return len(words) > 2 and (words[0] in _ASKING or text.rstrip().endswith(("?", "？")))
-
-
 def _respelt(names: NameWords, words: Sequence[str], limit: int) -> list[Name]:
     """Names that are spelt much like all of the words, and have few others."""
-    choices = []
+    choices: list[dict[str, int]] = []
     for word in words:
-        choices.append(_possible(names, word))
+        # A word that names have, and words that are written much like it.
+        edits = dict.fromkeys(names.names_with([word]), 0)
+        choices.append(edits | {s.word: s.edits for s in names.spellings(word) if s.word != word})
         if not choices[-1]:
             return []  # before the others are looked up
     if not choices:
         return []
-    found = names.matching(
-        one_of_each([s.word for s in group] for group in choices), _SPELLINGS_AMONG
-    )
-    edits = [{s.word: s.edits for s in group} for group in choices]
     most = max(1, sum(map(len, words)) // _LETTERS_AN_EDIT)
-    written = {word for group in edits for word in group}
-    apart = {
-        name: sum(min(group[word] for word in name.words if word in group) for group in edits)
-        for name in found
-        if all(not group.keys().isdisjoint(name.words) for group in edits)
-    }
-    near = (name for name in apart if apart[name] <= most and _is_most(written, name.words))
-    return sorted(near, key=lambda name: (apart[name], name.number))[:limit]
+    written = {word for group in choices for word in group}
+    apart: dict[Name, int] = {}
+    for name in names.matching(one_of_each(choices), _SPELLINGS_AMONG):
+        own = set(name.words)
+        if all(not group.keys().isdisjoint(own) for group in choices):
+            edits_of_name = sum(min(group[w] for w in own if w in group) for group in choices)
+            if edits_of_name <= most and _is_most(written, name.words):
+                apart[name] = edits_of_name
+    return sorted(apart, key=lambda name: (apart[name], name.number))[:limit]
 
 
 def _overlapping(
@@ -235,7 +207,7 @@ def _overlapping(
     if not meant:
         return []
     rare = sorted(meant, key=lambda word: -meant[word].weight)[:_RARE_WORDS]
-    found = {
+    candidates = {
         name
         for word in rare
         for name in names.matching(one_of_each([meant[word].forms]), _NAMES_A_WORD)
@@ -247,7 +219,9 @@ def _overlapping(
         shared = [weights[word] for word in name.words if word in weights]
         return sum(shared) / total * len(shared) / len(name.words)
 
-    scores = {name: score(name) for name in found if _is_named(name, words, meant, asked=asked)}
+    scores = {
+        name: score(name) for name in candidates if _is_named(name, words, meant, asked=asked)
+    }
     least = max(scores.values(), default=0.0) / 2
     best = [name for name in scores if scores[name] >= least]
     return sorted(best, key=lambda name: (-scores[name], name.number))[:limit]
@@ -268,7 +242,7 @@ def _is_most(written: set[str], words: Sequence[str]) -> bool:
 def _is_named(name: Name, words: Sequence[str], meant: dict[str, _Word], *, asked: bool) -> bool:
     """Whether enough of a name is in a text for it to be meant."""
     said = set(telling(name.words))
-    of_name = {word: found for word, found in meant.items() if not said.isdisjoint(found.forms)}
+    of_name = {word: known for word, known in meant.items() if not said.isdisjoint(known.forms)}
     rest = set(words) - said  # a year beside a name does not make another name
     if said <= set(words) and (asked or len(said) > 1 or all(map(str.isdecimal, rest))):
         return True
@@ -279,17 +253,10 @@ def _is_named(name: Name, words: Sequence[str], meant: dict[str, _Word], *, aske
     return asked or 3 * len(of_name) >= 2 * len(set(words))
 
 
-def _possible(names: NameWords, word: str) -> list[Spelling]:
-    """A word that names have, and words that are written much like it."""
-    known = names.names_with([word])
-    own = [Spelling(word, 0, known[word])] if word in known else []
-    return own + [spelling for spelling in names.spellings(word) if spelling.word != word]
-
-
 def _known_or_near(names: NameWords, words: Sequence[str]) -> dict[str, _Word]:
     """Words of a text that names have; of the others, the longest, as names have them."""
     counts = names.names_with(words)
-    found = {
+    known = {
         word: _Word([word], 1 / math.log(2 + counts[word]), counts[word])
         for word in words
         if word in counts
@@ -298,8 +265,8 @@ def _known_or_near(names: NameWords, words: Sequence[str]) -> dict[str, _Word]:
     for word in unknown[:_RARE_WORDS]:
         if near := names.spellings(word):
             weight = 0.5 / math.log(2 + sum(spelling.names for spelling in near))
-            found[word] = _Word([spelling.word for spelling in near], weight, 0)
-    return found
+            known[word] = _Word([spelling.word for spelling in near], weight, 0)
+    return known
 
 
 _DISAMBIGUATED = re.compile(r"(.*\S)\s*[(\uff08]([^()\uff08\uff09]*)[)\uff09]", re.DOTALL)
@@ -312,44 +279,49 @@ def meant_items(names: NameWords, text: str, limit: int) -> list[Meant]:
     whole, parted = fold(text), _DISAMBIGUATED.fullmatch(text)
     base = fold(parted[1]) if parted else whole
     hint = frozenset(telling(fold(parted[2]).words)) if parted else frozenset[str]()
-    same = names.same(whole)
-    if same:
+    if same := names.same(whole):
         return _distinct(Meant(name) for name in _filled(names, same, whole, limit))
-    if found := _filled(names, names.same(base), base, limit):
-        return _distinct(Meant(name, hint) for name in found)
-    if found := _described(names, whole, limit):
-        return _distinct(_as_described(whole, hint, name) for name in found)
-    found = (
-        names.matching(every_prefix(base.words), limit)
+    if same := _filled(names, names.same(base), base, limit):
+        return _distinct(Meant(name, hint) for name in same)
+    meant = []
+    for name in _described(names, whole, limit):
+        # It is near unless the text has all of the name.
+        own, words = set(name.words), set(whole.words)
+        meant.append(Meant(name, hint or frozenset(telling(words - own)), near=not own <= words))
+    if meant:
+        return _distinct(meant)
+    # Names that have a word beginning with each: one letter would begin too many words.
+    begins = (f"{phrase([word])}{' *' * (len(word) > 1)}" for word in base.words)
+    asks = (whole.words[:1] and whole.words[0] in _ASKING) or text.endswith(("?", "？"))
+    asked = bool(len(whole.words) > 2 and asks)
+    guesses = (
+        names.matching(f"name : ({' AND '.join(begins)})", limit)
         or _respelt(names, base.words, limit)
-        or _overlapping(names, whole.words, limit, asked=_is_question(text))
+        or _overlapping(names, whole.words, limit, asked=asked)
     )
-    return _distinct(Meant(name, hint, near=not covers(name, base.words)) for name in found)
-
-
-def _as_described(text: NameKey, hint: frozenset[str], name: Name) -> Meant:
-    """A name that has some of the words. It is near unless the text has all of the name."""
-    rest = frozenset(telling(set(text.words) - set(name.words)))
-    return Meant(name, hint or rest, near=not set(name.words) <= set(text.words))
+    return _distinct(Meant(name, hint, near=not covers(name, base.words)) for name in guesses)
 
 
 def _distinct(meant: Iterable[Meant]) -> list[Meant]:
     first: dict[int, Meant] = {}
-    for one in meant:
-        first.setdefault(one.name.number, one)
+    for candidate in meant:
+        first.setdefault(candidate.name.number, candidate)
     return list(first.values())
 
 
 def _filled(names: NameWords, same: Sequence[Name], text: NameKey, limit: int) -> list[Name]:
     """The same names, those that begin with the words, that have all of them, and that begin with
     them where the last is cut."""
-    found = dict.fromkeys(same)
+    filled = dict.fromkeys(same)
     if not text.words:
-        return list(found)
-    for query in (beginning(text.words), every(text.words), beginning(text.words, cut=True)):
-        if len(found) < limit:
-            found |= dict.fromkeys(names.matching(query, limit))
-    return list(found)[:limit]
+        return list(filled)
+    begins = f"name : ^ {phrase(text.words)}"
+    # A single letter would begin too many words.
+    cut = f"{begins} *" if len(text.words[-1]) > 1 else begins
+    for query in (begins, every(text.words), cut):
+        if len(filled) < limit:
+            filled |= dict.fromkeys(names.matching(query, limit))
+    return list(filled)[:limit]
 
 
 def _described(names: NameWords, text: NameKey, limit: int) -> list[Name]:
@@ -357,8 +329,11 @@ def _described(names: NameWords, text: NameKey, limit: int) -> list[Name]:
     more of them in the name come first."""
     if len(text.words) < 2:
         return []
-    found = names.matching(every(text.words, "{name about}"), _LOOKED_AT)
     wanted = set(text.words)
-    shared = {name: len(wanted.intersection(telling(name.words))) for name in found}
-    found = [name for name in found if 2 * shared[name] >= len(telling(name.words))]
-    return sorted(found, key=lambda name: (len(name.words) - 2 * shared[name], name.number))[:limit]
+    ranks: dict[Name, tuple[int, int]] = {}
+    for name in names.matching(every(text.words, "{name about}"), _LOOKED_AT):
+        words = telling(name.words)
+        shared = len(wanted.intersection(words))
+        if 2 * shared >= len(words):
+            ranks[name] = (len(name.words) - 2 * shared, name.number)
+    return sorted(ranks, key=lambda name: ranks[name])[:limit]

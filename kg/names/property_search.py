@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import mul
 from typing import NamedTuple
 
 from branchwise.kg.answers import Match, SearchKind
@@ -26,10 +27,8 @@ _MISSED, _UNASKED = 0.6, 0.4  # of words that only the text has, and that only t
 
 
 class PropertyFound(NamedTuple):
-    """A property by its number in the tables, and the number of the name that was found.
-
-    `near`: the property is only like the text.
-    """
+    """A property by its number in the tables, and the number of the name that was found. `near`:
+    the property is only like the text."""
 
     property: int
     name: int
@@ -52,7 +51,7 @@ class _Word(NamedTuple):
         return self.weight == 1
 
 
-class _Found(NamedTuple):
+class _Scored(NamedTuple):
     near: bool
     score: float
     name: Name
@@ -74,20 +73,18 @@ def meant_properties(names: NameWords, text: str, limit: int) -> list[PropertyFo
     alike = {name: [_best(word, name.words) for word in words] for name in candidates}
     borne = names.borne(candidates)
     ends = names.ends(borne)
-    found = {
-        number: _best_name(words, {name: alike[name] for name in called}, ends.get(number), same)
-        for number, called in borne.items()
-    }
-    likely = sorted(
-        (number for number in found if found[number].score >= _LEAST_SCORE),
-        key=lambda number: (*_order(found[number]), -number),
-        reverse=True,
-    )
-    return [PropertyFound(n, found[n].name.number, found[n].near) for n in likely[:limit]]
+    best: dict[int, _Scored] = {}
+    for number, called in borne.items():
+        own = {name: alike[name] for name in called}
+        scored = _best_name(words, own, ends.get(number), same)
+        if scored.score >= _LEAST_SCORE:
+            best[number] = scored
+    likely = sorted(best, key=lambda number: (*_order(best[number]), -number), reverse=True)
+    return [PropertyFound(n, best[n].name.number, best[n].near) for n in likely[:limit]]
 
 
-def _order(found: _Found) -> tuple[bool, float, int]:
-    return (not found.near, found.score, -found.name.number)
+def _order(scored: _Scored) -> tuple[bool, float, int]:
+    return (not scored.near, scored.score, -scored.name.number)
 
 
 def _words(names: NameWords, words: Sequence[str]) -> list[_Word]:
@@ -125,48 +122,39 @@ def _best_name(
     called: Mapping[Name, Sequence[float]],
     ends: PropertyEnds | None,
     same: set[Name],
-) -> _Found:
+) -> _Scored:
     """The name of a property that says the text best. `called`: how much each says each word."""
     sides = [ends.subjects, ends.values] if ends else []
-    at_ends = [_at_an_end(word, sides) for word in words]
-    in_names = [_OTHER_NAME * max(said) for said in zip(*called.values(), strict=True)]
-    elsewhere = list(map(max, at_ends, in_names))
-    found = (
-        _Found(near=False, score=_SAME, name=name)
+    elsewhere = []
+    for word, in_names in zip(words, zip(*called.values(), strict=True), strict=True):
+        # How much a word says of one of the ends, which is taken from those that are left.
+        weights = [side.get(stem(word.text), 0.0) for side in sides]
+        at_end = max(weights, default=0.0)
+        if at_end and word.tells:
+            del sides[weights.index(at_end)]
+        elsewhere.append(max(at_end, _OTHER_NAME * max(in_names)))
+    scored = (
+        _Scored(near=False, score=_SAME, name=name)
         if name in same
         else _scored(words, name, own, elsewhere)
         for name, own in called.items()
     )
-    return max(found, key=_order)
+    return max(scored, key=_order)
 
 
 def _scored(
     words: Sequence[_Word], name: Name, own: Sequence[float], elsewhere: Sequence[float]
-) -> _Found:
-    said = [mine or other for mine, other in zip(own, elsewhere, strict=True)]
+) -> _Scored:
+    parts = [mine or other for mine, other in zip(own, elsewhere, strict=True)]
     weights = [word.weight for word in words]
-    shared = _product(weights, said)
+    shared = sum(map(mul, weights, parts))
     missed = sum(weights) - shared
-    unasked = max(0.0, sum(map(_weight, name.words)) - _product(weights, own))
+    unasked = max(0.0, sum(map(_weight, name.words)) - sum(map(mul, weights, own)))
     telling = [word.text for word in words if word.tells]
-    sure = max(own) > _SAID and all(
-        part > _SAID for word, part in zip(words, said, strict=True) if word.tells
-    )
+    told = (part > _SAID for word, part in zip(words, parts, strict=True) if word.tells)
+    sure = max(own) > _SAID and all(told)
     total = shared + _MISSED * missed + _UNASKED * unasked
-    return _Found(not (sure or covers(name, telling)), shared / total if total else 0.0, name)
-
-
-def _product(left: Sequence[float], right: Sequence[float]) -> float:
-    return sum(one * other for one, other in zip(left, right, strict=True))
-
-
-def _at_an_end(word: _Word, sides: list[Mapping[str, float]]) -> float:
-    """How much a word says of one of the sides, which is taken from those that are left."""
-    said = [side.get(stem(word.text), 0.0) for side in sides]
-    most = max(said, default=0.0)
-    if most and word.tells:
-        del sides[said.index(most)]
-    return most
+    return _Scored(not (sure or covers(name, telling)), shared / total if total else 0.0, name)
 
 
 def _best(word: _Word, others: Sequence[str]) -> float:
@@ -244,55 +232,52 @@ class _Bearer(NamedTuple):
 
 
 def thing(connection: sqlite3.Connection, identifier: str) -> list[Match]:
-    """The thing with this number or IRI."""
     return _shown(connection, [_Bearer(*row) for row in connection.execute(_THING, (identifier,))])
 
 
 def most_used(connection: sqlite3.Connection, limit: int) -> list[Match]:
-    """Properties by how often they are used."""
     return _shown(connection, [_Bearer(*row) for row in connection.execute(_MOST_USED, (limit,))])
 
 
 def properties(connection: sqlite3.Connection, found: Sequence[PropertyFound]) -> list[Match]:
-    """The properties found, in their order."""
-    rows = [
-        _Bearer(*row)
-        for one in found
-        for row in connection.execute(_NAMED, (one.name, one.property))
+    pairs = [
+        (_Bearer(*row), known.near)
+        for known in found
+        for row in connection.execute(_NAMED, (known.name, known.property))
     ]
-    shown = zip(_shown(connection, rows), found, strict=True)
-    return [match._replace(near=one.near) for match, one in shown]
+    matches = _shown(connection, [bearer for bearer, _ in pairs])
+    return [match._replace(near=near) for match, (_, near) in zip(matches, pairs, strict=True)]
 
 
 def bearers(
     connection: sqlite3.Connection, kind: SearchKind, meant: Sequence[Meant]
 ) -> list[Match]:
-    """Those who bear the names, most statements first, each under the first name it bears.
-
-    If the words of a hint apply to none of them, all are only near.
-    """
-    borne = {one: _borne_by(connection, kind, one) for one in meant}
+    """Those who bear the names, most statements first, each under the first name it bears. If the
+    words of a hint apply to none of them, all are only near."""
+    borne: dict[Meant, list[_Bearer]] = {}
+    for name in meant:
+        most = _TOLD_APART if name.hint else MAX_BEARERS
+        rows = connection.execute(_BEARERS.format(kind=kind), (name.name.number, most))
+        borne[name] = [_Bearer(*row) for row in rows]
     told_apart = True
-    if any(one.hint for one in meant):
+    if any(name.hint for name in meant):
         chosen = _told_apart(connection, borne)
         told_apart, borne = bool(chosen), chosen or borne
     first: dict[str, _Bearer] = {}
     near: set[str] = set()
-    for one, found in borne.items():
-        for bearer in found[:MAX_BEARERS]:
-            if bearer.id not in first and (one.near or not told_apart):
+    for name, own in borne.items():
+        for bearer in own[:MAX_BEARERS]:
+            if bearer.id not in first and (name.near or not told_apart):
                 near.add(bearer.id)
             first.setdefault(bearer.id, bearer)
-    return [
-        match._replace(near=match.id in near) for match in _shown(connection, list(first.values()))
-    ]
+    matches = _shown(connection, list(first.values()))
+    return [match._replace(near=match.id in near) for match in matches]
 
 
-def with_members(connection: sqlite3.Connection, found: Sequence[Match]) -> list[Match]:
-    """The matches, with how many things are instances of them."""
-    ids = json.dumps([match.id for match in found])
+def with_members(connection: sqlite3.Connection, matches: Sequence[Match]) -> list[Match]:
+    ids = json.dumps([match.id for match in matches])
     members = dict(connection.execute(_MEMBERS, (ids,)).fetchall())
-    return [match._replace(members=members.get(match.id, 0)) for match in found]
+    return [match._replace(members=members.get(match.id, 0)) for match in matches]
 
 
 def labels_of(connection: sqlite3.Connection, identifiers: Iterable[str]) -> dict[str, str]:
@@ -305,34 +290,26 @@ def labels_of(connection: sqlite3.Connection, identifiers: Iterable[str]) -> dic
     return dict(rows.fetchall())
 
 
-def _borne_by(connection: sqlite3.Connection, kind: SearchKind, meant: Meant) -> list[_Bearer]:
-    most = _TOLD_APART if meant.hint else MAX_BEARERS
-    rows = connection.execute(_BEARERS.format(kind=kind), (meant.name.number, most))
-    return [_Bearer(*row) for row in rows]
-
-
 def _told_apart(
     connection: sqlite3.Connection, borne: dict[Meant, list[_Bearer]]
 ) -> dict[Meant, list[_Bearer]]:
     """Of each name, the bearers to which most words of the hint apply; none if no word applies."""
-    labels = _kind_labels(connection, [bearer for found in borne.values() for bearer in found])
-
-    def said(bearer: _Bearer, hint: frozenset[str]) -> int:
-        kinds = " ".join(labels.get(kind, "") for kind in bearer.kinds)
-        told = (bearer.description, kinds, bearer.years, bearer.called)
-        return len(hint & {word for text in told for word in fold(text).words})
-
+    every = [bearer for own in borne.values() for bearer in own]
+    labels = labels_of(connection, {kind for bearer in every for kind in bearer.kinds})
     chosen: dict[Meant, list[_Bearer]] = {}
-    for meant, found in borne.items():
-        counts = [said(bearer, meant.hint) for bearer in found]
-        most = max(counts, default=0)
-        if most:
-            chosen[meant] = [b for b, count in zip(found, counts, strict=True) if count == most]
+    for meant, own in borne.items():
+        counts = []
+        for bearer in own:
+            kinds = " ".join(labels.get(kind, "") for kind in bearer.kinds)
+            texts = (bearer.description, kinds, bearer.years, bearer.called)
+            counts.append(len(meant.hint & {word for text in texts for word in fold(text).words}))
+        if most := max(counts, default=0):
+            chosen[meant] = [b for b, count in zip(own, counts, strict=True) if count == most]
     return chosen
 
 
-def _shown(connection: sqlite3.Connection, found: Sequence[_Bearer]) -> list[Match]:
-    labels = _kind_labels(connection, found)
+def _shown(connection: sqlite3.Connection, bearers: Sequence[_Bearer]) -> list[Match]:
+    labels = labels_of(connection, {kind for bearer in bearers for kind in bearer.kinds})
     return [
         Match(
             id=bearer.id,
@@ -342,9 +319,5 @@ def _shown(connection: sqlite3.Connection, found: Sequence[_Bearer]) -> list[Mat
             types=tuple(labels[kind] for kind in bearer.kinds if kind in labels),
             statements=bearer.statements,
         )
-        for bearer in found
+        for bearer in bearers
     ]
-
-
-def _kind_labels(connection: sqlite3.Connection, found: Iterable[_Bearer]) -> dict[str, str]:
-    return labels_of(connection, {kind for bearer in found for kind in bearer.kinds})

@@ -6,7 +6,7 @@ search that reads them in order may stop early. Items and properties have tables
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -165,7 +165,6 @@ class NameTables:
         self._run(THINGS)
 
     def add(self, thing: Thing) -> None:
-        """Stage a thing that is a subject in the graph."""
         kind: SearchKind = "property" if is_property_id(thing.id) else "item"
         label, description = thing.label, thing.description[:_MAX_TEXT]
         row = (thing.id, kind, label and label[:_MAX_TEXT], description, "\n".join(thing.kinds))
@@ -174,24 +173,20 @@ class NameTables:
         assert added.lastrowid is not None
         self._name(added.lastrowid, kind, thing.names())
         self._members.update(set(thing.types))
-        if len(self._members) > _CLASSES_AT_ONCE:
-            self._stage_members()
+        self._stage_members(more_than=_CLASSES_AT_ONCE)
 
-    def _stage_members(self) -> None:
-        self._connection.executemany(
-            "INSERT INTO staging.members VALUES (?, ?)", sorted(self._members.items())
-        )
-        self._members.clear()
+    def _stage_members(self, more_than: int = 0) -> None:
+        if len(self._members) > more_than:
+            rows = sorted(self._members.items())
+            self._connection.executemany("INSERT INTO staging.members VALUES (?, ?)", rows)
+            self._members.clear()
 
     def add_used(self, used: Iterable[tuple[str, int]]) -> None:
-        """Stage how often ids are objects."""
         self._connection.executemany("INSERT INTO staging.used VALUES (?, ?)", used)
 
     def finish(self, usage: dict[str, int], sampled: Mapping[str, Sequence[Sampled]]) -> NameCounts:
-        """Make the tables that are searched.
-
-        `usage`: how often each property is used; `sampled`: some statements of each.
-        """
+        """Make the tables that are searched. `usage`: how often each property is used; `sampled`:
+        some statements of each."""
         self._run(ADD_USED)
         self._add_predicates(usage)
         self._stage_members()
@@ -209,13 +204,13 @@ class NameTables:
             )
             self._run(SPELLINGS.format(kind=kind))
             words = self._connection.execute(ALL_SPELLINGS.format(kind=kind))
-            self._connection.executemany(ADD_CODE.format(kind=kind), _codes(words))
+            codes = ((code, number) for number, word in words for code in deletion_codes(word))
+            self._connection.executemany(ADD_CODE.format(kind=kind), codes)
             self._run(TYPOS.format(kind=kind))
         self._run("ANALYZE main;\nCOMMIT;\nDETACH staging")
         return NameCounts(*self._connection.execute(COUNTS).fetchone())
 
     def close(self) -> None:
-        """Close the file, and delete what was staged."""
         self._connection.close()
         self._staging.unlink(missing_ok=True)
 
@@ -249,18 +244,10 @@ class NameTables:
         for description, types, years in rows:
             words |= dict.fromkeys([*fold(description).words, *years.split()])
             for identifier in types.splitlines():
-                words |= dict.fromkeys(fold(self._label(identifier)).words)
+                query = "SELECT label FROM things WHERE id = ?"
+                for (label,) in self._connection.execute(query, (identifier,)).fetchall():
+                    words |= dict.fromkeys(fold(label or "").words)
         if kind == "property":
             for ends in self._connection.execute(ENDS_OF_BEARERS, (name, _MAX_SAID)):
                 words |= dict.fromkeys(" ".join(ends).split())
         return " ".join(words)
-
-    def _label(self, identifier: str) -> str:
-        found = self._connection.execute("SELECT label FROM things WHERE id = ?", (identifier,))
-        row = found.fetchone()
-        return (row and row[0]) or ""
-
-
-def _codes(words: Iterable[tuple[int, str]]) -> Iterator[tuple[int, int]]:
-    for number, word in words:
-        yield from ((code, number) for code in deletion_codes(word))

@@ -47,11 +47,9 @@ _LATE = "There was no time left to find out why nothing matches."
 
 
 class _Keeper:
-    """The process that forks query processes, leader of their group. It loads at once.
-
-    It has its own session, so that Ctrl-C reaches only the host, and ends with the host, because it
-    reads the socket that the host holds.
-    """
+    """The process that forks query processes, leader of their group. It loads at once. It has its
+    own session, so that Ctrl-C reaches only the host, and ends with the host, because it reads the
+    socket that the host holds."""
 
     def __init__(self, folder: Path | None, memory: int, in_memory: int, sha256: str) -> None:
         self.control, theirs = socket.socketpair()
@@ -80,8 +78,8 @@ class _QueryProcess:
     def __init__(self, keeper: _Keeper) -> None:
         """Raises KgError if it cannot open the graph, EOFError or OSError if the keeper died."""
         ours, theirs = socket.socketpair()
-        self._poll = select.poll()
-        self._poll.register(ours, select.POLLIN)
+        self.poll = select.poll()
+        self.poll.register(ours, select.POLLIN)
         self.host = Connection(ours.detach())
         self._pid: int | None = None
         refusal: KgError | None
@@ -107,16 +105,11 @@ class _QueryProcess:
     def receive(self, deadline: float) -> Any:
         """The next message. Raises TimeoutError, and EOFError or OSError if the process is gone."""
         left = min(max(deadline - time.monotonic(), 0.0), _LONGEST_WAIT)
-        if not self._poll.poll(left * 1000):
+        if not self.poll.poll(left * 1000):
             raise TimeoutError
         return pickle.loads(self.host.recv_bytes())  # noqa: S301 - our own process wrote it
 
-    def is_idle(self) -> bool:
-        """Whether it is there and says nothing; what it says unasked is its end."""
-        return not self._poll.poll(0)
-
     def kill(self) -> None:
-        """Kill it, if it is there."""
         with suppress(OSError):
             if self._pid is not None:
                 os.kill(self._pid, signal.SIGKILL)
@@ -124,11 +117,8 @@ class _QueryProcess:
 
 class _Turns:
     """Query processes that threads take and give back, None where one must be started; the longest
-    waiting thread is served first.
-
-    A lock or a queue may serve a thread that arrives just when something is given back, and let
-    another starve.
-    """
+    waiting thread is served first. A lock or a queue may serve a thread that arrives just when
+    something is given back, and let another starve."""
 
     def __init__(self, count: int) -> None:
         self._free: deque[_QueryProcess | None] = deque([None] * count)
@@ -163,11 +153,9 @@ class _Turns:
 
 
 class Pool:
-    """Query processes over one graph folder, or over none: then they only prepare queries.
-
-    Without `workers`, as many as there are processors, at least 2 and at most 8. `sha256`: of the
-    graph that the folder must still hold whenever a process opens it.
-    """
+    """Query processes over one graph folder, or over none: then they only prepare queries. Without
+    `workers`, as many as there are processors, at least 2 and at most 8. `sha256`: of the graph
+    that the folder must still hold whenever a process opens it."""
 
     def __init__(
         self,
@@ -189,20 +177,15 @@ class Pool:
         self._turns = _Turns(self._workers)
 
     def query(self, sparql: str, seconds: float) -> QueryResult:
-        """A query's rows, and if there are none, why. Raises KgError.
-
-        `seconds` limit the query and the explanation. Before that it waits for a free process for
-        three times as long: with many concurrent queries, most take far less than they may.
-        """
+        """A query's rows, and if there are none, why. Raises KgError. `seconds` limit the query and
+        the explanation. Before that it waits for a free process for three times as long: with many
+        concurrent queries, most take far less than they may."""
         answer = cast(QueryResult, self._ask(sparql, seconds, WAIT * seconds))
         rows = (tuple(None if cell is None else Term(*cell) for cell in r) for r in answer.rows)
         return replace(answer, rows=tuple(rows))
 
     def prepare(self, sparql: str, seconds: float) -> "Prepared":
-        """A query in the form for a remote graph; `seconds` also limit the wait.
-
-        Raises KgError.
-        """
+        """A query in the form for a remote graph; `seconds` also limit the wait. Raises KgError."""
         return cast("Prepared", self._ask(sparql, seconds, seconds))
 
     def close(self) -> None:
@@ -266,9 +249,9 @@ class Pool:
 
     def _started(self, idle: _QueryProcess | None) -> _QueryProcess:
         """The idle process, or a new one if it has ended; tries twice where the keeper had."""
-        if idle is not None and idle.is_idle():
-            return idle
         if idle is not None:
+            if not idle.poll.poll(0):  # what it says unasked is its end
+                return idle
             idle.host.close()
         self._refuse_closed()
         for _ in range(2):

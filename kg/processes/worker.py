@@ -26,8 +26,7 @@ from pyoxigraph import DefaultGraph, RdfFormat, Store
 from branchwise.base.errors import InputError
 from branchwise.kg.answers import KgError, cut
 from branchwise.kg.names.index import NameIndex
-from branchwise.kg.processes import rows
-from branchwise.kg.processes.explain import explain_emptiness
+from branchwise.kg.processes.rows import explain_emptiness, run
 from branchwise.kg.sparql.prepare import Prepared, prepare
 from branchwise.kg.store import STORE_FOLDER, open_store, read_description, refuse_replaced
 
@@ -48,8 +47,6 @@ _WARM_UP = (
 
 
 class Opened(NamedTuple):
-    """What a query process has open."""
-
     store: Store
     names: NameIndex
 
@@ -69,7 +66,12 @@ def main(folder: str, memory: str, in_memory: str, sha256: str) -> None:
     kg = None if folder == "-" else Path(folder)
     store = None
     with suppress(InputError):  # a query process says what is wrong
-        _warm_up(kg)
+        # Import all that queries need: a query process cannot open the file of a module.
+        names = None if kg is None else NameIndex.open(kg)
+        for text in _WARM_UP:
+            list(_answers(text, None if names is None else Opened(Store(), names)))
+        if names is not None:
+            names.close()
         store = None if kg is None else _in_memory(kg, int(in_memory))
     gc.collect()
     gc.freeze()
@@ -87,21 +89,9 @@ def main(folder: str, memory: str, in_memory: str, sha256: str) -> None:
         os._exit(1)
 
 
-def _warm_up(folder: Path | None) -> None:
-    """Import everything that queries need: a query process cannot open the file of a module."""
-    names = None if folder is None else NameIndex.open(folder)
-    for text in _WARM_UP:
-        for _ in _answers(text, None if names is None else Opened(Store(), names)):
-            pass
-    if names is not None:
-        names.close()
-
-
 def _in_memory(folder: Path, most: int) -> Store | None:
-    """The graph in memory, if it has at most so many triples and can be read.
-
-    A child reads it from disk: that starts threads, which must not be here. Raises InputError.
-    """
+    """The graph in memory, if it has at most so many triples and can be read. A child reads it from
+    disk: that starts threads, which must not be here. Raises InputError."""
     triples = read_description(folder).triples
     if triples > most:
         return None
@@ -165,10 +155,8 @@ def _say(host: Connection, message: Any) -> None:
 
 def _open(folder: Path, store: Store | None, sha256: str) -> Opened:
     """Open what is in the folder, entered first so that all of it is one graph's, whatever happens
-    to the folder's name meanwhile.
-
-    Raises InputError, and KgError where it is another graph than when the host opened it.
-    """
+    to the folder's name meanwhile. Raises InputError, and KgError where it is another graph than
+    when the host opened it."""
     os.chdir(folder)
     here = Path()
     opened = Opened(open_store(here) if store is None else store, NameIndex.open(here))
@@ -178,10 +166,8 @@ def _open(folder: Path, store: Store | None, sha256: str) -> Opened:
 
 
 def _limit(memory: int, all_open: bool) -> None:
-    """Let this process take so many bytes more, dump no core, and open nothing more.
-
-    RocksDB opens the tables of a large store when it needs them: such a process may open files.
-    """
+    """Let this process take so many bytes more, dump no core, and open nothing more. RocksDB opens
+    the tables of a large store when it needs them: such a process may open files."""
     limits = {resource.RLIMIT_CORE: 0}
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -195,26 +181,27 @@ def _limit(memory: int, all_open: bool) -> None:
 
 
 def _peak_bytes() -> int:
-    """The most memory that this process ever had."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _answers(text: str, opened: Opened | None) -> Iterator[tuple[Any, bool]]:
-    """What answers a query, each with whether more follows: a result, then why it has no row.
-
-    A Prepared where no graph is open. An error is the last.
-    """
+    """What answers a query, each with whether more follows: a result, then why it has no row. A
+    Prepared where no graph is open. An error is the last."""
     try:
         prepared = _prepared(text)
         if opened is None:
             yield prepared, False
             return
-        answer = rows.run(opened.store, opened.names, prepared)
+        answer = run(opened.store, opened.names, prepared)
         empty = answer.complete and not (answer.rows or answer.boolean)
         yield answer, empty
         if empty:
-            yield _explained(prepared, opened), False
+            notes: tuple[str, ...] = ()
+            # The empty answer stands, even if the explanation fails.
+            with suppress(SyntaxError, OSError, ValueError, RuntimeError):
+                notes = tuple(cut(note) for note in explain_emptiness(prepared, *opened))
+            yield notes, False
     except KgError as error:
         yield KgError(error.kind, cut(str(error))), False
     except (MemoryError, RecursionError):
@@ -223,14 +210,6 @@ def _answers(text: str, opened: Opened | None) -> Iterator[tuple[Any, bool]]:
     except Exception as error:  # noqa: BLE001 (a fault of ours must not end the conversation)
         message = f"The query could not be evaluated ({type(error).__name__}): write it otherwise."
         yield KgError("resources", message), False
-
-
-def _explained(prepared: Prepared, opened: Opened) -> tuple[str, ...]:
-    """Why there is no row. The empty answer stands, even if the explanation fails."""
-    try:
-        return tuple(cut(note) for note in explain_emptiness(prepared, *opened))
-    except (SyntaxError, OSError, ValueError, RuntimeError):
-        return ()
 
 
 @lru_cache(maxsize=256)

@@ -50,13 +50,11 @@ def iri_list(iris: Iterable[str]) -> str:
 
 
 def english_only(variable: str) -> str:
-    """A filter for labels in one of `ENGLISH`."""
     tags = ", ".join(f'"{tag}"' for tag in ENGLISH)
     return f"FILTER(LANG({variable}) IN ({tags}))"
 
 
 def language_rank(language: str) -> int:
-    """Lower is better."""
     return ENGLISH.index(language) if language in ENGLISH else len(ENGLISH)
 
 
@@ -102,29 +100,26 @@ class HostClient:
         Raises KgError.
         """
         pause, most = self._settings.pause, _MAX_WAITS if attempts > 1 else 1
+        limit = self._settings.max_body_bytes
         tries = Tries(attempts, first=pause, longest=pause, most=most)
         while True:
             try:
-                return self._once(request, deadline)
-            except RetryLaterError as later:
-                asked = None if later.asked is None else max(pause, later.asked)
-                if asked is not None:
-                    self._throttle.hold(min(asked, _LONGEST_HOLD))
-                wait = tries.wait(deadline - time.monotonic(), asked)
-                if wait is None:
-                    raise
+                with self._throttle.turn(deadline):
+                    reply = HTTP.send(request, deadline, limit, self._keys, redirects=True)
+                if 200 <= reply.status < 300:
+                    return reply
+                error = refusal(reply)
+            except ExchangeError as lost:
+                error = failure(lost, limit)
+            if not isinstance(error, RetryLaterError):
+                raise error
+            asked = None if error.asked is None else max(pause, error.asked)
+            if asked is not None:
+                self._throttle.hold(min(asked, _LONGEST_HOLD))
+            wait = tries.wait(deadline - time.monotonic(), asked)
+            if wait is None:
+                raise error
             time.sleep(wait)
-
-    def _once(self, request: urllib.request.Request, deadline: float) -> HttpReply:
-        most = self._settings.max_body_bytes
-        try:
-            with self._throttle.turn(deadline):
-                reply = HTTP.send(request, deadline, most, self._keys, redirects=True)
-        except ExchangeError as error:
-            raise failure(error, most) from None
-        if not 200 <= reply.status < 300:
-            raise refusal(reply)
-        return reply
 
 
 def sparql_request(url: str, text: str, form: Form) -> urllib.request.Request:
@@ -153,10 +148,8 @@ def sparql_request(url: str, text: str, form: Form) -> urllib.request.Request:
 
 
 class NoTurnError(KgError):
-    """No turn is free before the deadline. `seconds`: how long the host must be left alone.
-
-    0 where the host asked for nothing, and other requests take all of its places.
-    """
+    """No turn is free before the deadline. `seconds`: how long the host must be left alone. 0 where
+    the host asked for nothing, and other requests take all of its places."""
 
     def __init__(self, seconds: float) -> None:
         message = "Other queries take all places at the endpoint; ask again, one query at a time."
@@ -170,63 +163,55 @@ class NoTurnError(KgError):
 
 
 class HostThrottle:
-    """At most `concurrent` requests at a time, `interval` seconds between the starts of two.
-
-    Times are those of `time.monotonic`. Waiting threads sleep until something changes.
-    """
+    """At most `concurrent` requests at a time, `interval` seconds between the starts of two. Times
+    are those of `time.monotonic`. Waiting threads sleep until something changes."""
 
     def __init__(self, concurrent: int = CONCURRENT, interval: float = 0.0) -> None:
-        self._changed = threading.Condition()
-        self._concurrent, self._interval = concurrent, interval
+        self.changed = threading.Condition()
+        self.concurrent, self.interval = concurrent, interval
         self._running = 0
         self._next_start = 0.0
         self._held_until = 0.0
 
-    def tighten(self, concurrent: int, interval: float) -> None:
-        """Keep the stricter of these limits and those that hold already."""
-        with self._changed:
-            self._concurrent = min(self._concurrent, concurrent)
-            self._interval = max(self._interval, interval)
-
     def hold(self, seconds: float) -> None:
         """Send this host nothing for so long; requests that cannot wait that long fail at once."""
-        with self._changed:
+        with self.changed:
             self._held_until = max(self._held_until, time.monotonic() + seconds)
-            self._changed.notify_all()
+            self.changed.notify_all()
 
     @contextmanager
     def turn(self, deadline: float) -> Iterator[None]:
         """Wait for a place, kept for the body. Raises NoTurnError, early where it is sure."""
-        with self._changed:
-            self._wait(deadline)
+        with self.changed:
+            while True:
+                now = time.monotonic()
+                if self._held_until > deadline:
+                    raise NoTurnError(self._held_until - now)
+                full = self._running >= self.concurrent
+                start = max(self._held_until, self._next_start)
+                if not full and start <= now:
+                    break
+                if now >= deadline:
+                    raise NoTurnError(0.0)
+                self.changed.wait((deadline if full else min(start, deadline)) - now)
             self._running += 1
-            self._next_start = time.monotonic() + self._interval
+            self._next_start = time.monotonic() + self.interval
         try:
             yield
         finally:
-            with self._changed:
+            with self.changed:
                 self._running -= 1
-                self._changed.notify_all()
-
-    def _wait(self, deadline: float) -> None:
-        while True:
-            now = time.monotonic()
-            if self._held_until > deadline:
-                raise NoTurnError(self._held_until - now)
-            full = self._running >= self._concurrent
-            start = max(self._held_until, self._next_start)
-            if not full and start <= now:
-                return
-            if now >= deadline:
-                raise NoTurnError(0.0)
-            self._changed.wait((deadline if full else min(start, deadline)) - now)
+                self.changed.notify_all()
 
 
 def shared_throttle(host: str, concurrent: int = CONCURRENT, interval: float = 0.0) -> HostThrottle:
-    """The one throttle of a host ("query.wikidata.org", with the port where one is named)."""
+    """The one throttle of a host ("query.wikidata.org", with the port where one is named); of
+    these limits and those that hold already, the stricter are kept."""
     with _registry:
         throttle = _throttles.setdefault(host.casefold(), HostThrottle(concurrent, interval))
-    throttle.tighten(concurrent, interval)
+    with throttle.changed:
+        throttle.concurrent = min(throttle.concurrent, concurrent)
+        throttle.interval = max(throttle.interval, interval)
     return throttle
 
 

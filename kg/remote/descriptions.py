@@ -58,7 +58,17 @@ def as_matches(hits: Sequence[NameHit], select: RunSelect) -> list[Match]:
         _read_texts(hits, select, facts)
     with suppress(KgError):
         _count_statements(hits, select, facts)
-    return [_match(hit, facts[hit.iri]) for hit in hits]
+    return [
+        Match(
+            id=short_id(hit.iri),
+            label=hit.label or facts[hit.iri].label or hit.name,
+            description=hit.description or facts[hit.iri].description,
+            name=hit.name,
+            types=tuple(facts[hit.iri].types[:MAX_TYPES]),
+            statements=facts[hit.iri].statements,
+        )
+        for hit in hits
+    ]
 
 
 def together(hits: Iterable[NameHit]) -> list[NameHit]:
@@ -70,17 +80,6 @@ def together(hits: Iterable[NameHit]) -> list[NameHit]:
             seen.add(hit.iri)
             groups.setdefault(hit.name.casefold(), {})[hit.iri] = hit
     return [hit for group in groups.values() for hit in group.values()]
-
-
-def _match(hit: NameHit, facts: EntityFacts) -> Match:
-    return Match(
-        id=short_id(hit.iri),
-        label=hit.label or facts.label or hit.name,
-        description=hit.description or facts.description,
-        name=hit.name,
-        types=tuple(facts.types[:MAX_TYPES]),
-        statements=facts.statements,
-    )
 
 
 def _read_texts(hits: Sequence[NameHit], select: RunSelect, facts: dict[str, EntityFacts]) -> None:
@@ -147,10 +146,8 @@ def unlabelled(answer: QueryResult) -> list[str]:
 
 
 def labels_of(iris: Iterable[str], select: RunSelect) -> dict[str, str]:
-    """English labels by IRI, with one query. Raises KgError.
-
-    A predicate of Wikidata's (wdt:P57) has the label of its property.
-    """
+    """English labels by IRI, with one query. Raises KgError. A predicate of Wikidata's (wdt:P57)
+    has the label of its property."""
     entities = {iri: _entity(iri) for iri in iris}
     values = iri_list(dict.fromkeys(filter(None, entities.values())))
     if not values:
@@ -162,8 +159,8 @@ def labels_of(iris: Iterable[str], select: RunSelect) -> dict[str, str]:
     best: dict[str, tuple[int, str]] = {}
     for thing, label in answer.cells("thing", "label"):
         if thing and label:
-            found = (language_rank(label.language), label.value)
-            best[thing.value] = min(found, best.get(thing.value, found))
+            candidate = (language_rank(label.language), label.value)
+            best[thing.value] = min(candidate, best.get(thing.value, candidate))
     return {iri: best[entity][1] for iri, entity in entities.items() if entity in best}
 
 
@@ -177,15 +174,12 @@ def _entity(iri: str) -> str | None:
 
 _AT_ONCE = 50  # things that are asked after with one query
 _MOST_KNOWN = 100_000
-_SIZE = re.compile("[0-9]{1,15}")
 
 
 class ClassSizes:
-    """Sizes of the classes of one graph. Safe to use from any thread.
-
-    If a query fails (a large class may take an endpoint too long), nothing more is asked: sizes
-    help to choose, and no search should wait for them twice.
-    """
+    """Sizes of the classes of one graph. Safe to use from any thread. If a query fails (a large
+    class may take an endpoint too long), nothing more is asked: sizes help to choose, and no search
+    should wait for them twice."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
@@ -197,20 +191,19 @@ class ClassSizes:
         query = _sizes_query(new)
         if query and self._able:
             try:
-                self._remember(new, select(query))
+                answer = select(query)
             except KgError:
                 self._able = False
+            else:
+                if len(self._known) > _MOST_KNOWN:
+                    self._known = {}
+                sizes = {
+                    cls.value.removeprefix(ENTITY): int(size.value)
+                    for cls, size in answer.cells("class", "size")
+                    if cls and size and _COUNT.fullmatch(size.value)
+                }
+                self._known |= {identifier: sizes.get(identifier, 0) for identifier in new}
         return [match._replace(members=self._known.get(match.id, 0)) for match in matches]
-
-    def _remember(self, asked: Iterable[str], answer: QueryResult) -> None:
-        if len(self._known) > _MOST_KNOWN:
-            self._known = {}
-        sizes = {
-            cls.value.removeprefix(ENTITY): int(size.value)
-            for cls, size in answer.cells("class", "size")
-            if cls and size and _SIZE.fullmatch(size.value)
-        }
-        self._known |= {identifier: sizes.get(identifier, 0) for identifier in asked}
 
 
 def _sizes_query(identifiers: Iterable[str]) -> str:
@@ -232,10 +225,8 @@ _MAX_NUMBERS = 12
 
 
 def explain_emptiness(prepared: "Prepared", select: RunSelect) -> tuple[str, ...]:
-    """Sentences: which pattern matches nothing, and what the numbers in the query stand for.
-
-    What the endpoint does not answer in time is left out; it never raises KgError.
-    """
+    """Sentences: which pattern matches nothing, and what the numbers in the query stand for. What
+    the endpoint does not answer in time is left out; it never raises KgError."""
     notes: list[str] = []
     with suppress(KgError):
         notes.append(_numbers(prepared, select))

@@ -58,10 +58,8 @@ def search_wikibase(
     api: EntityApi, select: RunSelect, text: str, kind: SearchKind, limit: int, deadline: float
 ) -> list[Match]:
     """Things whose label or alias begins with `text`, else those that a full-text search finds.
-
-    Types and numbers of statements come from the endpoint, and are left out where it fails.
-    Raises KgError.
-    """
+    Types and numbers of statements come from the endpoint, and are left out where it fails. Raises
+    KgError."""
     text = searchable(text)
     limit = max(1, min(limit, 50))
     hits = list(_by_name(api, text, kind, limit, deadline))
@@ -84,7 +82,7 @@ def _by_name(
     api: EntityApi, text: str, kind: SearchKind, limit: int, deadline: float
 ) -> Iterator[NameHit]:
     """`wbsearchentities`: prefixes of labels and aliases, the best known first."""
-    found = api.get(
+    answer = api.get(
         {
             "action": "wbsearchentities",
             "search": text,
@@ -95,34 +93,26 @@ def _by_name(
         },
         deadline,
     )
-    match found:
-        case {"search": list(entries)}:
-            for entry in entries:
-                yield _named(entry)
-        case _:
-            raise _unreadable()
-
-
-def _named(entry: object) -> NameHit:
-    match entry:
-        case {"id": str(number), **rest}:
-            label, description = _text(rest.get("label")), _text(rest.get("description"))
-            matched = rest.get("match")
-            name = _text(matched.get("text")) if isinstance(matched, dict) else ""
-            return NameHit(
-                _text(rest.get("concepturi")) or ENTITY + number,
-                name or label or number,
-                label,
-                description,
-            )
-    raise _unreadable()
+    entries = answer.get("search")
+    if not isinstance(entries, list):
+        raise _unreadable()
+    for entry in entries:
+        match entry:
+            case {"id": str(number), **rest}:
+                label, description = _text(rest.get("label")), _text(rest.get("description"))
+                matched = rest.get("match")
+                name = _text(matched.get("text")) if isinstance(matched, dict) else ""
+                iri = _text(rest.get("concepturi")) or ENTITY + number
+                yield NameHit(iri, name or label or number, label, description)
+            case _:
+                raise _unreadable()
 
 
 def _by_text(
     api: EntityApi, text: str, kind: SearchKind, limit: int, deadline: float
 ) -> Iterator[NameHit]:
     """Full-text search, which knows word forms: "starred in" is not how any name begins."""
-    found = api.get(
+    answer = api.get(
         {
             "action": "query",
             "generator": "search",
@@ -137,38 +127,31 @@ def _by_text(
         },
         deadline,
     )
-    match found.get("query", {}):
-        case {"pages": list(pages), **rest}:
-            base = _concept_base(rest)
-            for page in sorted(pages, key=_index):
-                number = _PAGE.fullmatch(_text(page.get("title")))
-                if number:
-                    label, description = (_first(page, term) for term in ("label", "description"))
-                    yield NameHit(base + number[1], label or number[1], label, description)
+    query = answer.get("query", {})
+    pages = query.get("pages", []) if isinstance(query, dict) else []
+    if not isinstance(pages, list) or not pages:
+        return
+    general = query.get("general")
+    base = _text(general.get("wikibase-conceptbaseuri")) if isinstance(general, dict) else ""
+    if not all(isinstance(page, dict) for page in pages):
+        raise _unreadable()
+
+    def index(page: Mapping[str, Any]) -> int:
+        place = page.get("index")
+        return place if isinstance(place, int) else 0
+
+    for page in sorted(pages, key=index):
+        number = _PAGE.fullmatch(_text(page.get("title")))
+        terms = page.get("entityterms")
+        if number:
+            label, description = "", ""
+            if isinstance(terms, dict):
+                label, description = (_first(terms.get(term)) for term in ("label", "description"))
+            yield NameHit((base or ENTITY) + number[1], label or number[1], label, description)
 
 
-def _concept_base(query: object) -> str:
-    match query:
-        case {"general": {"wikibase-conceptbaseuri": str(base)}} if base:
-            return base
-    return ENTITY
-
-
-def _index(page: object) -> int:
-    match page:
-        case {"index": int(index)}:
-            return index
-        case {}:
-            return 0
-    raise _unreadable()
-
-
-def _first(page: Mapping[str, Any], term: str) -> str:
-    match page.get("entityterms"):
-        case {**terms}:
-            texts = terms.get(term)
-            return _text(texts[0]) if isinstance(texts, list) and texts else ""
-    return ""
+def _first(texts: object) -> str:
+    return _text(texts[0]) if isinstance(texts, list) and texts else ""
 
 
 def _text(value: object) -> str:
@@ -198,15 +181,17 @@ _LATE = (
 
 
 def search_labels(select: RunSelect, text: str, kind: SearchKind, limit: int) -> list[Match]:
-    """Bearers of exactly this name, else things whose names contain its words.
-
-    Of properties, else those in whose names one of the words begins alike. Raises KgError.
-    """
+    """Bearers of exactly this name, else things whose names contain its words. Of properties, else
+    those in whose names one of the words begins alike. Raises KgError."""
     text = searchable(text)
     folded = text.casefold()
     words = folded.split()
     stems = [word[: max(_STEM, len(word) - 3)] for word in words if len(word) >= _STEM]
-    hits = _exact(select, text, kind) or _containing(select, kind, words, " && ")
+    # Stores find a literal at once where it is given whole, with its case and language.
+    cases = dict.fromkeys((text, text[0].upper() + text[1:], text.lower(), text.title()))
+    names = " ".join(quoted(case) + tag for case in cases for tag in ("@en", "@mul", ""))
+    hits = _label_match(select, kind, f"VALUES ?name {{ {names} }}", "")
+    hits = hits or _containing(select, kind, words, " && ")
     if not hits and kind == "property" and stems:
         hits = _containing(select, kind, stems, " || ")
     if not hits:
@@ -218,15 +203,8 @@ def search_labels(select: RunSelect, text: str, kind: SearchKind, limit: int) ->
         ratio = SequenceMatcher(None, folded, name, autojunk=False).ratio()
         return (-alike, not name.startswith(folded), -ratio, name, -match.statements, match.id)
 
-    found = as_matches(together(hits)[:_MOST_HITS], select)
-    return sorted(found, key=order)[: max(1, limit)]
-
-
-def _exact(select: RunSelect, text: str, kind: SearchKind) -> list[NameHit]:
-    """Stores find a literal at once where it is given whole, with its case and language."""
-    cases = dict.fromkeys((text, text[0].upper() + text[1:], text.lower(), text.title()))
-    names = " ".join(quoted(case) + tag for case in cases for tag in ("@en", "@mul", ""))
-    return _label_match(select, kind, f"VALUES ?name {{ {names} }}", "")
+    matches = as_matches(together(hits)[:_MOST_HITS], select)
+    return sorted(matches, key=order)[: max(1, limit)]
 
 
 def _containing(select: RunSelect, kind: SearchKind, parts: list[str], how: str) -> list[NameHit]:
@@ -240,9 +218,7 @@ def _containing(select: RunSelect, kind: SearchKind, parts: list[str], how: str)
 
 def _label_match(select: RunSelect, kind: SearchKind, given: str, tests: str) -> list[NameHit]:
     """Things of the kind with their names. What is given goes first: some servers keep the order.
-
-    An item is anything that is not a property.
-    """
+    An item is anything that is not a property."""
     if kind == "property":
         given += f" VALUES ?class {{ {_PROPERTY_CLASSES} }}"
         typed = "?thing rdf:type ?class ."

@@ -1,6 +1,7 @@
 """What a server answers, read strictly: SPARQL's JSON results, triples, or why it refuses."""
 
 import re
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -68,11 +69,7 @@ class RetryLaterError(KgError):
     """A failure that may pass. `asked`: seconds that the server wants to be left alone, if any."""
 
     def __init__(
-        self,
-        kind: ErrorKind,
-        message: str,
-        asked: float | None = None,
-        sign: Sign | None = None,
+        self, kind: ErrorKind, message: str, asked: float | None = None, sign: Sign | None = None
     ) -> None:
         super().__init__(kind, message, sign)
         self.asked = asked
@@ -145,10 +142,8 @@ def too_busy(seconds: float | None) -> RetryLaterError:
 
 
 def asked_wait(reply: HttpReply) -> float | None:
-    """Seconds that the server asked to wait, or None.
-
-    Wikidata's servers also write "Please retry in 9 seconds" into the page itself.
-    """
+    """Seconds that the server asked to wait, or None. Wikidata's servers also write "Please retry
+    in 9 seconds" into the page itself."""
     asked = retry_after(reply.headers)
     written = re.search(rb"retry in (\d{1,6}) seconds", reply.body)
     return float(written[1]) if asked is None and written else asked
@@ -160,18 +155,20 @@ def timed_out(body: bytes) -> bool:
 
 
 def server_words(body: bytes) -> str:
-    """The line of a server's message that matters, without addresses, paths and keys.
-
-    Blazegraph and Fuseki send Java's exceptions after the query, QLever and others JSON,
-    Virtuoso a text before the query; a proxy sends a web page, of which the title is taken.
-    """
+    """The line of a server's message that matters, without addresses, paths and keys. Blazegraph
+    and Fuseki send Java's exceptions after the query, QLever and others JSON, Virtuoso a text
+    before the query; a proxy sends a web page, of which the title is taken."""
     text = _json_message(body) or body[:_MAX_READ].decode(errors="replace")
     if re.match(r"\s*<(?:!doctype|html|\?xml)", text, re.IGNORECASE):
         title = _TITLE.search(text)
         text = title[1] if title else "a web page instead of a message."
-    exceptions = list(_JAVA.finditer(text))
-    if exceptions:
-        text = _innermost(text, exceptions)
+    if exceptions := list(_JAVA.finditer(text)):
+        # What follows the last one of the first line that names one; the rest repeats it.
+        line_end = text.find("\n", exceptions[0].end())
+        line_end = len(text) if line_end < 0 else line_end
+        last = [match for match in exceptions if match.start() < line_end][-1]
+        rest = text[last.end() :]
+        text = rest if rest.strip() and not _ENDS.match(rest) else last[0].rstrip(": ")
     ends = _ENDS.search(text)
     return clean_words(text[: ends.start()] if ends else text)
 
@@ -185,15 +182,6 @@ def clean_words(text: str) -> str:
     if not text:
         return "it gives no reason."
     return text if len(text) <= MAX_SERVER_WORDS else text[:MAX_SERVER_WORDS].rstrip() + "…"
-
-
-def _innermost(text: str, exceptions: list[re.Match[str]]) -> str:
-    """What follows the last exception of the first line that names one; the rest repeats it."""
-    line_end = text.find("\n", exceptions[0].end())
-    line_end = len(text) if line_end < 0 else line_end
-    on_line = [match for match in exceptions if match.start() < line_end]
-    rest = text[on_line[-1].end() :]
-    return rest if rest.strip() and not _ENDS.match(rest) else on_line[-1][0].rstrip(": ")
 
 
 def _json_message(body: bytes) -> str:
@@ -234,11 +222,9 @@ _ASKED = "__ASK_RETVAL"
 
 
 def read_json(reply: HttpReply) -> Any:
-    """The JSON of an answer. Raises KgError where it is not JSON, or not the whole of it.
-
-    A server whose time runs out while it sends has said 200 by then: Blazegraph writes its
-    exception into the middle of the rows, QLever an apology after them, others just stop.
-    """
+    """The JSON of an answer. Raises KgError where it is not JSON, or not the whole of it. A server
+    whose time runs out while it sends has said 200 by then: Blazegraph writes its exception into
+    the middle of the rows, QLever an apology after them, others just stop."""
     if not reply.body:
         raise KgError("endpoint", CUT_SHORT)
     if reply.media_type not in JSON_TYPES:
@@ -250,21 +236,14 @@ def read_json(reply: HttpReply) -> Any:
             raise KgError("timeout", TOO_SLOW) from None
         if reply.whole and not reply.body.lstrip().startswith((b"{", b"[")):
             raise not_results(reply) from None
-        if reply.whole and _is_json(reply.body):
-            raise KgError("endpoint", _BROKEN_CHARACTER) from None
+        if reply.whole:
+            with suppress(orjson.JSONDecodeError):  # JSON but for characters that are none
+                orjson.loads(_SURROGATE.sub(b"?", reply.body).decode("utf-8", "replace"))
+                raise KgError("endpoint", _BROKEN_CHARACTER) from None
         raise KgError("endpoint", CUT_SHORT) from None
     if not reply.whole:
         raise KgError("endpoint", CUT_SHORT)
     return value
-
-
-def _is_json(body: bytes) -> bool:
-    """Whether a body that cannot be read is JSON but for characters that are none."""
-    try:
-        orjson.loads(_SURROGATE.sub(b"?", body).decode("utf-8", "replace"))
-    except orjson.JSONDecodeError:
-        return False
-    return True
 
 
 def not_results(reply: HttpReply) -> KgError:
@@ -279,10 +258,8 @@ def not_results(reply: HttpReply) -> KgError:
 
 
 def read_boolean(reply: HttpReply) -> QueryResult:
-    """An answer to ASK, in any of the forms in which servers give one. Raises KgError.
-
-    Something unreadable is not an answer, nor is a "no" of a server whose time ran out.
-    """
+    """An answer to ASK, in any of the forms in which servers give one. Raises KgError. Something
+    unreadable is not an answer, nor is a "no" of a server whose time ran out."""
     value = _boolean(reply)
     if value is None:
         raise _unreadable()
@@ -317,23 +294,24 @@ def read_results(reply: HttpReply) -> QueryResult:
         case {"head": {"vars": list(names)}, "results": {"bindings": list(bindings)}} if all(
             isinstance(name, str) for name in names
         ):
-            rows = tuple(_row(binding, names) for binding in bindings[:MAX_ROWS])
-            columns = _columns(names)
-            late = _ended_early(reply)
-            # Virtuoso gives as many rows as it is set to, and names that number if it came to it.
-            cut = "X-SPARQL-MaxRows" in reply.headers
-            complete = len(bindings) <= MAX_ROWS and not late and not cut
-            return QueryResult(columns, rows, complete, notes=(_PARTIAL,) if late else ())
-    raise _unreadable()
-
-
-def _columns(names: list[str]) -> tuple[str, ...]:
-    """Names of columns, each once; what no variable is called, "column 2" (counted from 1)."""
-    found: list[str] = []
+            pass
+        case _:
+            raise _unreadable()
+    rows = []
+    for binding in bindings[:MAX_ROWS]:
+        if not isinstance(binding, dict):
+            raise _unreadable()
+        rows.append(tuple(_term(binding[name]) if name in binding else None for name in names))
+    columns: list[str] = []
     for number, name in enumerate(names, 1):
-        usual = _COLUMN.fullmatch(name) and name not in found
-        found.append(name if usual else f"column {number}")
-    return tuple(found)
+        # What no variable is called, and a name that comes again, is "column 2".
+        usual = _COLUMN.fullmatch(name) and name not in columns
+        columns.append(name if usual else f"column {number}")
+    late = _ended_early(reply)
+    # Virtuoso gives as many rows as it is set to, and names that number if it came to it.
+    complete = len(bindings) <= MAX_ROWS and not late and "X-SPARQL-MaxRows" not in reply.headers
+    notes = (_PARTIAL,) if late else ()
+    return QueryResult(tuple(columns), tuple(rows), complete, notes=notes)
 
 
 def _ended_early(reply: HttpReply) -> bool:
@@ -342,7 +320,6 @@ def _ended_early(reply: HttpReply) -> bool:
 
 
 def read_triples(reply: HttpReply) -> QueryResult:
-    """An answer to CONSTRUCT or DESCRIBE. Raises KgError."""
     import pyoxigraph
 
     try:
@@ -384,12 +361,6 @@ def _from_oxigraph(node: Any) -> Term:
     if isinstance(node, pyoxigraph.Literal):
         return _literal(node.value, node.datatype.value, node.language or "")
     return Term(str(node), "literal")
-
-
-def _row(binding: object, names: list[str]) -> tuple[Term | None, ...]:
-    if not isinstance(binding, dict):
-        raise _unreadable()
-    return tuple(_term(binding[name]) if name in binding else None for name in names)
 
 
 def _term(cell: object, nesting: int = 0) -> Term:

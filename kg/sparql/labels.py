@@ -45,10 +45,8 @@ class Supply(NamedTuple):
 
 
 class Labels:
-    """Writes the look-ups for all selects of a query into `edits`.
-
-    `taken`: names of variables that are in use.
-    """
+    """Writes the look-ups for all selects of a query into `edits`. `taken`: names of variables that
+    are in use."""
 
     def __init__(self, edits: Edits, taken: set[str], languages: tuple[str, ...]) -> None:
         self.edits = edits
@@ -69,12 +67,20 @@ class Labels:
             if group is not where:
                 self._in_group(group)
         supplied += self._in_where(select, set(where.visible()) | set(supplied))
-        self._write_aliases(first)
+        # Look-ups of aliases copy a group, as the `first` edits left it: a copy that held the
+        # look-ups of this select would double with each of them.
+        for group, supply, at in self._later:
+            self._look_up(group, supply, at, self._rows(group, first))
+        self._later.clear()
         if select.star and len(self.taken) > before:
             star = " ".join(f"?{name}" for name in dict.fromkeys((*columns, *supplied)))
             self.edits.replace(select.star.start, select.star.end, star or "*")
             select.supplied = supplied
-        self._extend_keys(select, supplied)
+        # Group by `?xLabel`, too, where `?x` is a key: it can be a column then.
+        for name in supplied:
+            match = _SUFFIX.fullmatch(name)
+            if match and match[1] in select.keys and name not in select.keys:
+                self.edits.insert(select.keys_end, f" ?{name}")
 
     def _in_where(self, select: SelectQuery, visible: set[str]) -> list[str]:
         """Labels that are columns, or read by the select or directly in its group."""
@@ -124,19 +130,9 @@ class Labels:
         else:
             self._look_up(group, supply, before)
 
-    def _write_aliases(self, first: int) -> None:
-        """Write the look-ups that copy a group, as the `first` edits left it.
-
-        A copy that held the look-ups of this select would double with each of them.
-        """
-        for group, supply, before in self._later:
-            self._look_up(group, supply, before, self._rows(group, first))
-        self._later.clear()
-
     def _rows(self, group: GroupPattern, first: int) -> str:
-        """A copy of what is in a group, without the FILTERs that read labels that are looked up:
-        it finds all that the group finds, and may find more.
-        """
+        """A copy of what is in a group, without the FILTERs that read labels that are looked up: it
+        finds all that the group finds, and may find more."""
         others = [
             Edit(*span, "FILTER(true)")
             for inside in _joined(group)
@@ -162,7 +158,6 @@ class Labels:
         self.edits.insert(at, f" {opening}{lookup} ")
 
     def _first(self, supply: Supply, subject: str) -> str:
-        """The value in the first language that has one."""
         choices, lookups = [], []
         for wanted in (*((language,) for language in self.languages), _ANY):
             choices.append(f"?{self._fresh(supply.name)}")
@@ -171,7 +166,11 @@ class Labels:
                 f"FILTER({_in_language(choices[-1], wanted)}) }}"
             )
         if supply.predicate == _PREDICATES["Label"]:
-            value = _first_bound(choices, _LAST_PART.replace("?x", supply.subject))
+            # COALESCE says the same, but Virtuoso (7.2) gives rows the values of others where its
+            # last part is a REPLACE and a FILTER reads it.
+            value = _LAST_PART.replace("?x", supply.subject)
+            for variable in reversed(choices):
+                value = f"IF(BOUND({variable}), {variable}, {value})"
         else:
             value = f"COALESCE({', '.join(choices)})"
         return f"{' '.join(lookups)} BIND({value} AS ?{supply.name})"
@@ -200,24 +199,6 @@ class Labels:
             number += 1
         self.taken.add(f"{name}_{number}")
         return f"{name}_{number}"
-
-    def _extend_keys(self, select: SelectQuery, supplied: list[str]) -> None:
-        """Group by `?xLabel`, too, where `?x` is a key: it can be a column then."""
-        for name in supplied:
-            match = _SUFFIX.fullmatch(name)
-            if match and match[1] in select.keys and name not in select.keys:
-                self.edits.insert(select.keys_end, f" ?{name}")
-
-
-def _first_bound(variables: list[str], otherwise: str) -> str:
-    """The first variable with a value, else an expression.
-
-    COALESCE says the same, but Virtuoso (7.2) gives rows the values of others where its last part
-    is a REPLACE and a FILTER reads it.
-    """
-    for variable in reversed(variables):
-        otherwise = f"IF(BOUND({variable}), {variable}, {otherwise})"
-    return otherwise
 
 
 def services_of(where: GroupPattern) -> list[GroupPattern]:

@@ -25,11 +25,16 @@ from branchwise.kg.sparql.labels import Labels, languages_of, services_of
 from branchwise.kg.sparql.reading import Reader
 from branchwise.kg.sparql.refusals import (
     check_depth,
+    check_escapes,
     check_reading,
     check_size,
+    check_start,
     check_steps,
     check_tokens,
     check_tree,
+    explain,
+    not_sparql,
+    objection,
 )
 from branchwise.kg.sparql.structure import (
     DAY,
@@ -41,7 +46,6 @@ from branchwise.kg.sparql.structure import (
     is_day,
     whole_instant,
 )
-from branchwise.kg.sparql.syntax import check_escapes, check_start, explain, not_sparql, objection
 from branchwise.kg.sparql.tokens import (
     Edits,
     Span,
@@ -55,11 +59,8 @@ _NUMBERED = re.compile(r"http://www\.wikidata\.org/(?:entity/|prop/(?:[a-z-]+/)*
 
 
 class Mention(NamedTuple):
-    """A Wikidata number in a query.
-
-    `pattern`: of the required pattern that it is in, None elsewhere. `variables`: in the same
-    triple pattern.
-    """
+    """A Wikidata number in a query. `pattern`: of the required pattern that it is in, None
+    elsewhere. `variables`: in the same triple pattern."""
 
     id: str
     iri: str
@@ -69,17 +70,16 @@ class Mention(NamedTuple):
 
 def required(where: GroupPattern) -> list[Triple]:
     """The triple patterns of a group and of the plain groups in it."""
-    found = list(where.triples)
+    patterns = list(where.triples)
     for group in where.groups:
         if group.kind == "plain" and group.select is None:
-            found += required(group)
-    return sorted(found, key=lambda triple: triple.start)
+            patterns += required(group)
+    return sorted(patterns, key=lambda triple: triple.start)
 
 
 def alternatives(where: GroupPattern) -> list[list[Triple]]:
     """What `required` leaves out: the patterns of each branch of the first UNION, else of the only
-    subselect. A branch or subselect that holds nothing but the same counts as what is in it.
-    """
+    subselect. A branch or subselect that holds nothing but the same counts as what is in it."""
     if where.select is not None:
         return _within(where, set())
     groups = _joined(where)
@@ -95,13 +95,13 @@ def alternatives(where: GroupPattern) -> list[list[Triple]]:
 
 def _joined(where: GroupPattern) -> list[GroupPattern]:
     """The groups that every solution joins, in order: plain ones, those in them, and branches."""
-    found = []
+    groups = []
     for group in where.groups:
         if group.kind in ("plain", "union"):
-            found.append(group)
+            groups.append(group)
         if group.kind == "plain" and group.select is None:
-            found += _joined(group)
-    return found
+            groups += _joined(group)
+    return groups
 
 
 def _branches(groups: list[GroupPattern]) -> Iterator[GroupPattern]:
@@ -111,27 +111,23 @@ def _branches(groups: list[GroupPattern]) -> Iterator[GroupPattern]:
 
 def _within(group: GroupPattern, outside: set[str]) -> list[list[Triple]]:
     """The patterns of a branch or subselect, each way to match it. A variable that a subselect
-    keeps to itself is another than the one of that name outside of it, and gets another name.
-    """
+    keeps to itself is another than the one of that name outside of it, and gets another name."""
     inside = group if group.select is None else group.select.where
-    found = required(inside)
-    ways = [found] if found else alternatives(inside) or [[]]
+    patterns = required(inside)
+    ways = [patterns] if patterns else alternatives(inside) or [[]]
     if group.select is None:
         return ways
     hidden = {f"?{name}" for name in outside.difference(group.select.columns())}
-    return [[_apart(triple, hidden) for triple in way] for way in ways]
-
-
-def _apart(triple: Triple, hidden: set[str]) -> Triple:
-    parts = (triple.subject, triple.predicate, triple.object)
-    subject, predicate, value = (f"{part}_inside" if part in hidden else part for part in parts)
-    return replace(
-        triple,
-        text=f"{subject} {predicate} {value}",
-        subject=subject,
-        predicate=predicate,
-        object=value,
-    )
+    renamed: list[list[Triple]] = []
+    for way in ways:
+        renamed.append([])
+        for triple in way:
+            terms = (triple.subject, triple.predicate, triple.object)
+            subject, verb, value = (f"{t}_inside" if t in hidden else t for t in terms)
+            text = f"{subject} {verb} {value}"
+            other = replace(triple, text=text, subject=subject, predicate=verb, object=value)
+            renamed[-1].append(other)
+    return renamed
 
 
 def mentions_of(
@@ -145,7 +141,7 @@ def mentions_of(
             for triple in group.triples:
                 for token in triple.tokens:
                     owner.setdefault(token.start, triple)
-    found: dict[tuple[str, int | None], Mention] = {}
+    mentions: dict[tuple[str, int | None], Mention] = {}
     for token in tokens[names.prologue_end :]:
         iri = names.iri(token) if token.kind in ("iri", "name") else None
         match = _NUMBERED.fullmatch(iri or "")
@@ -155,8 +151,8 @@ def mentions_of(
         number = None if in_triple is None else index.get(id(in_triple))
         variables = () if in_triple is None else in_triple.variables
         mention = Mention(match[1], match[0], number, variables)
-        found.setdefault((mention.iri, id(in_triple) if in_triple else None), mention)
-    return tuple(found.values())
+        mentions.setdefault((mention.iri, id(in_triple) if in_triple else None), mention)
+    return tuple(mentions.values())
 
 
 _MODIFIERS = ("*", "+", "?")
@@ -176,19 +172,15 @@ def to_standard(edits: Edits, tokens: list[Token], reader: Reader) -> None:
     for select in reader.selects:
         for comma in select.commas:
             edits.replace(comma.start, comma.end)
-        _name_in_having(edits, select)
+        for token in select.having:
+            span = select.expressions.get(token.text[1:])
+            if span is not None:
+                edits.replace(token.start, token.end, f"({edits.within(*span)})")
     for before, token in pairwise(tokens):
         if token.says(*_MODIFIERS) and (before.kind in ("iri", "name") or before.says(")", "a")):
             edits.replace(before.end, token.start)
         if before.says(";") and token.says(";", ".", "}", "]"):
             edits.replace(before.start, before.end)
-
-
-def _name_in_having(edits: Edits, select: SelectQuery) -> None:
-    for token in select.having:
-        span = select.expressions.get(token.text[1:])
-        if span is not None:
-            edits.replace(token.start, token.end, f"({edits.within(*span)})")
 
 
 def _texts(edits: Edits, tokens: list[Token], at: int) -> None:
@@ -278,10 +270,8 @@ class Prepared:
 
 def prepare(text: str) -> Prepared:
     """Make a query ready to run. A pure function of the text; some 20 ms, most of it in rdflib.
-
     Raises KgError: "refused" (not read-only, too long, another server), "syntax" (with line,
-    column, and the line), "resources" (nesting, too many patterns).
-    """
+    column, and the line), "resources" (nesting, too many patterns)."""
     text = _tidy(text)
     tokens, comments = tokens_of(text)
     check_depth(tokens)
@@ -369,11 +359,8 @@ def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader)
 
 
 def _tree(edits: Edits) -> Any:
-    """rdflib's syntax tree of the new text. Raises KgError.
-
-    The parser takes some thirty frames a bracket: on a thread of its own it has as many as any,
-    however deep its caller stands.
-    """
+    """rdflib's syntax tree of the new text. Raises KgError. The parser takes some thirty frames a
+    bracket: on a thread of its own it has as many as any, however deep its caller stands."""
     from pyparsing import ParseBaseException
     from rdflib.plugins.sparql.parser import parseQuery
 

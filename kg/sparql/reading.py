@@ -22,11 +22,9 @@ _TERMS = ("iri", "name", "variable", "blank", "string", "number")
 
 
 class Reader:
-    """Reads tokens once, from front to back.
-
-    `selects`: all that it has met, outer ones first; `patterns`: how many triple patterns;
-    `removable`: what is not a pattern, from one character to another.
-    """
+    """Reads tokens once, from front to back. `selects`: all that it has met, outer ones first;
+    `patterns`: how many triple patterns; `removable`: what is not a pattern, from one character to
+    another."""
 
     def __init__(self, tokens: list[Token], names: QueryPrefixes) -> None:
         self.tokens = tokens
@@ -39,22 +37,18 @@ class Reader:
 
     @property
     def here(self) -> Token:
-        """The next token."""
         return self.tokens[self.at]
 
     def take(self) -> Token:
-        """The next token, and on to the one after it."""
         token = self.here
         if token.kind != "end":
             self.at += 1
         return token
 
     def accept(self, *words: str) -> Token | None:
-        """The next token, if it is one of these."""
         return self.take() if self.here.says(*words) else None
 
     def query(self) -> SelectQuery | None:
-        """The query, or None where none begins."""
         return self.select(None) if self.here.says(*FORMS) else None
 
     def select(self, parent: GroupPattern | None) -> SelectQuery:
@@ -76,7 +70,9 @@ class Reader:
             if self.here.says("("):
                 start = self.at
                 self._expression(select.reads, select.named, select.where)
-                self._named_expression(select, start)
+                opening, word, name = (self.tokens[at] for at in (start, self.at - 3, self.at - 2))
+                if word.says("AS") and name.kind == "variable":
+                    select.expressions[name.text[1:]] = Span(opening.end, word.start)
                 select.grouped |= any(t.says(*_AGGREGATES) for t in self.tokens[start : self.at])
                 continue
             token = self.take()
@@ -87,12 +83,6 @@ class Reader:
                 select.star = token
             elif token.says(","):
                 select.commas.append(token)
-
-    def _named_expression(self, select: SelectQuery, start: int) -> None:
-        """Note where the expression of `(expression AS ?name)` stands, from token `start` on."""
-        opening, word, name = self.tokens[start], self.tokens[self.at - 3], self.tokens[self.at - 2]
-        if word.says("AS") and name.kind == "variable":
-            select.expressions[name.text[1:]] = Span(opening.end, word.start)
 
     def _tail(self, select: SelectQuery) -> None:
         clause = ""
@@ -122,7 +112,6 @@ class Reader:
                 select.keys_end = self.tokens[self.at - 1].end
 
     def group(self, group: GroupPattern) -> GroupPattern:
-        """A group, from its opening brace on."""
         group.start = self.take().start
         if self.here.says("SELECT"):
             group.select = self.select(group)

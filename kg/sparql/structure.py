@@ -57,11 +57,9 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 class QueryPrefixes:
-    """How the names of one query are written in full.
-
-    `declared`: the prefixes that the query declares (the last declaration counts), with what it
-    leaves to `KNOWN` beside them; `unknown`: tokens whose prefix is in neither.
-    """
+    """How the names of one query are written in full. `declared`: the prefixes that the query
+    declares (the last declaration counts), with what it leaves to `KNOWN` beside them; `unknown`:
+    tokens whose prefix is in neither."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.base = ""
@@ -156,7 +154,6 @@ def whole_instant(string: str) -> str:
 
 
 def is_day(string: str) -> bool:
-    """Whether a quoted text is a day without a time."""
     match = _LOOSE.fullmatch(string)
     return match is not None and match[3] is None
 
@@ -166,9 +163,8 @@ GroupKind = Literal["where", "plain", "optional", "union", "minus", "exists", "g
 
 @dataclass(frozen=True)
 class Triple:
-    """A triple pattern. `text`: with full IRIs; `tokens`: what it is written with; `start`: of
-    its property, in characters.
-    """
+    """A triple pattern. `text`: with full IRIs; `tokens`: what it is written with; `start`: of its
+    property, in characters."""
 
     text: str
     subject: str
@@ -211,40 +207,38 @@ class GroupPattern:
 
     def visible(self) -> tuple[str, ...]:
         """Names of the variables that its solutions may bind, in order of first mention."""
-        found: dict[str, int] = {}
+        first: dict[str, int] = {}
         for triple in self.triples:
             for token in triple.tokens:
                 if token.kind == "variable":
-                    found.setdefault(token.text[1:], token.start)
+                    first.setdefault(token.text[1:], token.start)
         for name in self.sets:
-            found.setdefault(name, self.end)
+            first.setdefault(name, self.end)
         for group in self.groups:
             if group.kind not in ("minus", "exists", "service"):
                 for name in group.visible():
-                    found.setdefault(name, group.start)
+                    first.setdefault(name, group.start)
         if self.select is not None:
             for name in self.select.columns():
-                found.setdefault(name, self.start)
-        return tuple(sorted(found, key=lambda name: found[name]))
+                first.setdefault(name, self.start)
+        return tuple(sorted(first, key=lambda name: first[name]))
 
     def certain(self, before: int | None = None) -> set[str]:
-        """Names of variables that every solution binds; some such may be missing.
-
-        With `before`, those that are bound in triple patterns before that character.
-        """
+        """Names of variables that every solution binds; some such may be missing. With `before`,
+        those that are bound in triple patterns before that character."""
         if before is not None:
             return {n for triple in self.triples if triple.start < before for n in triple.variables}
-        found = {name for triple in self.triples for name in triple.variables}
-        found.update(self.always)
+        bound = {name for triple in self.triples for name in triple.variables}
+        bound.update(self.always)
         branches = [group.certain() for group in self.groups if group.kind == "union"]
         if branches:
-            found |= set.intersection(*branches)
+            bound |= set.intersection(*branches)
         for group in self.groups:
             if group.kind == "plain":
-                found |= group.certain()
+                bound |= group.certain()
         if self.select is not None:
-            found |= set(self.select.columns()) & self.select.where.certain()
-        return found
+            bound |= set(self.select.columns()) & self.select.where.certain()
+        return bound
 
     def nested(self) -> Iterator["GroupPattern"]:
         """This group and those in it, but not those of selects in it."""
@@ -280,7 +274,6 @@ class SelectQuery:
     grouped: bool = False
 
     def columns(self) -> tuple[str, ...]:
-        """The names of its columns."""
         if self.star is not None:
             return tuple(dict.fromkeys((*self.where.visible(), *self.supplied)))
         return tuple(dict.fromkeys(self.named))

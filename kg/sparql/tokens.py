@@ -55,8 +55,6 @@ class Token(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Characters `start` to `end` of a text."""
-
     start: int
     end: int
 
@@ -80,11 +78,9 @@ def expand_codepoints(text: str) -> str:
 
 
 def tokens_of(text: str) -> tuple[list[Token], list[Span]]:
-    """The tokens of a text, an "end" token last, and where its comments are.
-
-    Characters that begin no terminal come out as signs of one character; a string that does not
-    end is its quotation mark and what follows.
-    """
+    """The tokens of a text, an "end" token last, and where its comments are. Characters that begin
+    no terminal come out as signs of one character; a string that does not end is its quotation mark
+    and what follows."""
     tokens: list[Token] = []
     comments: list[Span] = []
     for match in _TOKEN.finditer(text):
@@ -119,8 +115,6 @@ class Edit(NamedTuple):
 
 
 class TextPosition(NamedTuple):
-    """A place in a text; lines and columns count from 1."""
-
     line: int
     column: int
 
@@ -133,7 +127,6 @@ class Edits:
         self._edits: list[Edit] = []
 
     def replace(self, start: int, end: int, text: str = "") -> None:
-        """Put `text` in place of the characters `start` to `end`."""
         self._edits.append(Edit(start, end, text))
 
     def insert(self, at: int, text: str) -> None:
@@ -152,20 +145,16 @@ class Edits:
         return [*pieces, (at, self.text[at:])]
 
     def apply(self) -> str:
-        """The new text."""
         return "".join(piece for _, piece in self._pieces())
 
     def count(self) -> int:
-        """How many edits there are so far."""
         return len(self._edits)
 
     def within(
         self, start: int, end: int, first: int | None = None, others: Iterable[Edit] = ()
     ) -> str:
         """What has become of the characters `start` to `end`, so far or by the `first` edits.
-
-        `others` are made as well, there and nowhere else; edits inside of what they replace go.
-        """
+        `others` are made as well, there and nowhere else; edits inside of what they replace go."""
         part = Edits(self.text[start:end])
         for edit in (*others, *self._edits[:first]):
             if start <= edit.start and edit.end <= end:
@@ -184,7 +173,6 @@ class Edits:
 
 
 def place(text: str, offset: int) -> TextPosition:
-    """The line and column of a character."""
     before = text[:offset]
     return TextPosition(before.count("\n") + 1, offset - before.rfind("\n"))
 

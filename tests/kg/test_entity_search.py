@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from branchwise.kg.answers import KgError, Match
+from branchwise.kg.open import RemoteKg, RemoteSettings
 from branchwise.kg.remote import client as host_client
 from branchwise.kg.remote.client import ClientSettings
-from branchwise.kg.remote.endpoint import RemoteKg, RemoteSettings
 from support.kg.sparql_server import FaultyServer, Reaction, Seen, hang, reply
 
 ENTITY = "http://www.wikidata.org/entity/"
@@ -137,12 +137,7 @@ def test_the_search_is_asked_as_its_documentation_says() -> None:
     assert sent.pop("search") == "King Kong"
     assert sent.pop("type") == "property"
     assert sent.pop("limit") == "50"
-    assert sent == {
-        "language": "en",
-        "uselang": "en",
-        "format": "json",
-        "formatversion": "2",
-    }
+    assert sent == {"language": "en", "uselang": "en", "format": "json", "formatversion": "2"}
 
 
 def test_what_no_name_begins_with_is_searched_in_full_text() -> None:
@@ -194,7 +189,7 @@ def test_an_iri_that_could_end_the_query_is_not_put_into_it() -> None:
 def test_a_failing_endpoint_costs_types_only(
     endpoint: tuple[Reaction, ...], seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("branchwise.kg.remote.endpoint.DEFAULT_SECONDS", seconds)
+    monkeypatch.setattr("branchwise.kg.open.DEFAULT_SECONDS", seconds)
     with searching([json_reply(FILMS)], endpoint) as search:
         found = search.kg.search("King Kong")
     assert [match.id for match in found] == ["Q309048", "Q160215", "Q1142862"]
@@ -204,11 +199,7 @@ def test_a_failing_endpoint_costs_types_only(
 @pytest.mark.parametrize(
     ("reaction", "kind", "words"),
     [
-        (
-            json_reply({"error": {"code": "badvalue", "info": "Bad \x1b word"}}),
-            "endpoint",
-            "Bad",
-        ),
+        (json_reply({"error": {"code": "badvalue", "info": "Bad \x1b word"}}), "endpoint", "Bad"),
         (json_reply({"error": {"code": "maxlag", "info": "Waiting for a host"}}), "busy", "wait"),
         (json_reply({"error": {"code": "ratelimited", "info": "slow"}}), "busy", "wait"),
         (json_reply({"error": "?"}), "endpoint", "failed"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.kg.answers import KgError, Match
-from branchwise.kg.remote.endpoint import RemoteKg
+from branchwise.kg.open import RemoteKg
 from support.kg.plain.kg import PlainKg, read_kg
 from support.kg.sparql_server import serve_kg
 
@@ -21,7 +21,7 @@ def plain(world_300: Path) -> PlainKg:
 def remote(world_300: Path) -> Iterator[RemoteKg]:
     # That server reads every name for a part of one: minutes, where every core is busy.
     with serve_kg(world_300 / "kg.nt.gz") as url, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("branchwise.kg.remote.endpoint.DEFAULT_SECONDS", 300.0)
+        patch.setattr("branchwise.kg.open.DEFAULT_SECONDS", 300.0)
         kg = RemoteKg(url)
         yield kg
         kg.close()

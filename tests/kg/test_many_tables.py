@@ -59,12 +59,10 @@ def test_a_graph_of_many_tables_is_counted_grouped_and_joined(many_tables: Path)
     try:
         assert cells(kg, "SELECT (COUNT(*) AS ?n) { ?a ?b ?c }") == [(str(THINGS),)]
         assert cells(
-            kg,
-            "SELECT ?kind (COUNT(?x) AS ?n) { ?x ?kind ?next } GROUP BY ?kind ORDER BY ?kind",
+            kg, "SELECT ?kind (COUNT(?x) AS ?n) { ?x ?kind ?next } GROUP BY ?kind ORDER BY ?kind"
         ) == [(f"urn:kind:{kind}", str(THINGS // 3)) for kind in range(3)]
         assert cells(
-            kg,
-            "SELECT ?a ?c { ?a <urn:kind:0> ?b . ?b <urn:kind:1> ?c } ORDER BY ?a LIMIT 2",
+            kg, "SELECT ?a ?c { ?a <urn:kind:0> ?b . ?b <urn:kind:1> ?c } ORDER BY ?a LIMIT 2"
         ) == [("urn:thing:0", "urn:thing:2"), ("urn:thing:12", "urn:thing:14")]
     finally:
         kg.close()

@@ -10,7 +10,7 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.kg.answers import KgError, Term
-from branchwise.kg.remote.endpoint import RemoteKg, RemoteSettings
+from branchwise.kg.open import RemoteKg, RemoteSettings
 from branchwise.kg.sparql.prepare import Prepared
 from support.kg.plain.kg import FILM, Literal, Node, PlainKg, read_kg
 from support.kg.sparql_server import serve_kg

@@ -80,14 +80,6 @@ def test_triples_are_asked_for_as_n_triples() -> None:
     assert answer.rows[0][2] == Term("o", "literal", "", "en")
 
 
-def test_parameters_of_the_address_go_along() -> None:
-    with FaultyServer() as server:
-        server.play(reply(body=GOOD))
-        kg_of(server, f"{server.url}?default-graph-uri=http://g/").query(QUERY)
-        sent = server.requests[0].parameters
-    assert sent == {"default-graph-uri": "http://g/", "query": QUERY}
-
-
 def test_an_address_may_name_the_graph_that_is_meant() -> None:
     with FaultyServer() as server:
         server.play(reply(body=GOOD))

@@ -25,13 +25,6 @@ def test_a_429_is_waited_out_when_there_is_time() -> None:
     assert len(requests) == 3
 
 
-def test_a_wait_that_ends_after_the_deadline_is_not_begun() -> None:
-    error = fail(busy("30"), reply(body=GOOD), seconds=29)
-    assert error.kind == "busy"
-    assert "30 seconds" in error.text
-    assert len(error.requests) == 1
-
-
 def test_a_retry_after_beyond_the_deadline_fails_at_once_and_says_when() -> None:
     error = fail(busy("3600"))
     assert error.kind == "busy"

@@ -27,11 +27,6 @@ def test_prefixes_that_are_declared_stay_as_they_are() -> None:
     assert prepare(query).patterns == (f"?film <urn:own:P31> <{WD}Q11424>",)
 
 
-@pytest.mark.parametrize("prefix", ["wd", "wdt", "p", "ps", "pq", "rdfs", "schema", "skos", "xsd"])
-def test_prefixes_that_models_use_are_known(prefix: str) -> None:
-    assert f"PREFIX {prefix}: <{KNOWN[prefix]}>" in prepare(f"ASK {{ ?x {prefix}:y ?z }}").text
-
-
 @pytest.mark.parametrize(
     "query",
     [

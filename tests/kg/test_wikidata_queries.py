@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from branchwise.kg.answers import Graph
 
 REWRITTEN = (queries_of("label*") | queries_of("paths")).keys() - {
-    "anything_but",  # rdflib 7.6 fails at an inverse step in a negated set
+    "anything_but"  # rdflib 7.6 fails at an inverse step in a negated set
 }
 
 
 @pytest.fixture(scope="module")
 def remote(world_300: Path) -> "Iterator[Graph]":
     """The same graph behind a server that runs another engine."""
-    from branchwise.kg.remote.endpoint import RemoteKg
+    from branchwise.kg.open import RemoteKg
 
     with serve_kg(world_300 / "kg.nt.gz") as url:
         opened = RemoteKg(url)

@@ -6,9 +6,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from branchwise.worlds.questions.execute import execute, meets
 from branchwise.worlds.questions.facts import KgFacts
-from branchwise.worlds.questions.plans import Atomic, Filter, GroupBy, Holds, Join, Plan, PlanStep
+from branchwise.worlds.questions.plans import (
+    Atomic,
+    Filter,
+    GroupBy,
+    Holds,
+    Join,
+    Plan,
+    PlanStep,
+    execute,
+    meets,
+)
 from branchwise.worlds.questions.wording.descriptions import (
     Constraint,
     Description,

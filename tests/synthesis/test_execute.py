@@ -2,7 +2,6 @@
 
 import pytest
 
-from branchwise.worlds.questions.execute import PlanError, execute, meets
 from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import (
     Amount,
@@ -14,9 +13,12 @@ from branchwise.worlds.questions.plans import (
     Intersection,
     Join,
     Plan,
+    PlanError,
     PlanStep,
     Union,
     Years,
+    execute,
+    meets,
 )
 from support.synthesis.little_kg import OTHER
 

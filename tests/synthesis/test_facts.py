@@ -7,8 +7,7 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.kg.answers import KgError, QueryResult
-from branchwise.worlds.questions.endpoint_facts import EndpointFacts
-from branchwise.worlds.questions.facts import Facts, KgFacts
+from branchwise.worlds.questions.facts import EndpointFacts, Facts, KgFacts
 from support.synthesis.little_kg import OTHER, TRIPLES, little_schema
 from support.synthesis.store_kg import StoreKg
 

@@ -190,10 +190,7 @@ def test_a_title_in_the_question_makes_it_clear(films):
 
 
 def test_support_must_be_there_to_the_point_and_complete(films):
-    told = {
-        "p1": {("Q160215", "P57", "Q4465")},
-        "p2": {("Q160215", "P161", "Q132616")},
-    }
+    told = {"p1": {("Q160215", "P57", "Q4465")}, "p2": {("Q160215", "P161", "Q132616")}}
     checker = Checker(films.kg, films.schema, {}, told)
     plan = [by("directed_by", "Q160215", inverse=False)]
 

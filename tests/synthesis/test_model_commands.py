@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from branchwise.cli import app
-from support.chat_server import fail, say
+from support.chat_server import say
 from support.synthesis.generated import SLICE
 
 SLICE_OPTIONS = (
@@ -112,11 +112,3 @@ def test_a_reviewer_sees_the_answers_of_each_branch(chat_server, generate):
     seen = [untitled(json.loads(found[1])) for found in shown if found]
     for branch in (branch for question in questions for branch in question["branches"]):
         assert untitled(answer["text"] for answer in branch["answers"]) in seen
-
-
-def test_a_reviewer_that_fails_ends_the_work_and_says_so(chat_server, generate):
-    chat_server.play(lambda _: fail(400, "no such model"))
-    result, questions = generate(2, "--reviewer")
-    assert result.exit_code == 1
-    assert "no such model" in result.output
-    assert questions == []

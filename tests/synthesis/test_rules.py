@@ -3,16 +3,15 @@
 import pytest
 
 from branchwise.worlds.questions.drafts import PlanLimits, RejectedError
-from branchwise.worlds.questions.execute import PlanExecution
 from branchwise.worlds.questions.facts import KgFacts
-from branchwise.worlds.questions.plans import Plan
-from branchwise.worlds.questions.rules import (
+from branchwise.worlds.questions.generate import (
     check_answers,
     check_effect,
     check_form,
     check_silent,
     check_unsaid,
 )
+from branchwise.worlds.questions.plans import Plan, PlanExecution
 from support.synthesis.generated import SLICE, slice_schema
 
 FILMS = ("Q42198", "Q309048")
@@ -66,10 +65,7 @@ NOBODY = Cast()
     ("steps", "reason"),
     [
         ([films_by("Q1")], "fewer than two steps"),
-        (
-            [films_by("Q1"), {"op": "join", "relation": "directed_by", "of": 0}],
-            "straight back",
-        ),
+        ([films_by("Q1"), {"op": "join", "relation": "directed_by", "of": 0}], "straight back"),
         (
             [films_by("Q1"), after(1990, 0), cast(1, "join", relation="directed_by")],
             "straight back",

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.worlds.questions.ambiguity import Bearer, EntityNaming, Focuses, shared_names
-from branchwise.worlds.questions.drafts import Moves, PlanLimits, RejectedError
-from branchwise.worlds.questions.execute import conditions, execute, satisfying
-from branchwise.worlds.questions.plans import Amount, Years
+from branchwise.worlds.questions.drafts import Moves, PlanLimits, RejectedError, conditions
+from branchwise.worlds.questions.plans import Amount, Years, execute, satisfying
 from branchwise.worlds.questions.sampling import SET_OPERATIONS, Sampler, TemplateDraw, templates
 from branchwise.worlds.questions.sources import open_source
 from support.synthesis.generated import SLICE
@@ -27,14 +26,6 @@ def films():
 @pytest.fixture(scope="module")
 def moves(films):
     return Moves(films.facts.schema, films.domains["films"], (), lambda relation, inverse: True)
-
-
-def test_there_are_many_shapes_of_two_to_six_steps():
-    shapes = [template.letters for template in templates()]
-    assert len(set(shapes)) == len(shapes) >= 40
-    assert {len(shape) for shape in shapes} == {2, 3, 4, 5, 6}
-    assert set("".join(shapes)) == set("AJFGUID")
-    assert all(max(Counter(shape)[o] for o in SET_OPERATIONS) <= 1 for shape in shapes)
 
 
 def test_every_shape_comes_to_a_single_set():

@@ -107,12 +107,6 @@ def test_published_means_stand_beside_them_as_printed_there(info, by_hand):
     assert "published: DeepAmbigQA (Ji et al. 2025, arXiv:2511.01323), Table 2" in info(by_hand)
 
 
-def test_a_hand_made_file_is_recomputed(info, by_hand):
-    found = json.loads(info(by_hand, "--json"))
-    for name, ambiguous in KINDS.items():
-        assert found["means"][name] == table_of(by_hand, ambiguous=ambiguous)
-
-
 SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=5)
 OPERATIONS = st.lists(st.sampled_from(["atomic", "join", "filter", "union"]), max_size=6)
 META = st.fixed_dictionaries({}, optional={"entities": st.integers(1, 900)})

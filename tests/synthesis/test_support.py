@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.worlds.questions.execute import execute
 from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import (
     Atomic,
@@ -19,8 +18,9 @@ from branchwise.worlds.questions.plans import (
     PlanStep,
     Union,
     Years,
+    execute,
 )
-from branchwise.worlds.questions.support import Support, support_of
+from branchwise.worlds.questions.sources import Support, support_of
 
 PASSAGES = {
     "d1": [["Q101", "P57", "Q111"], ["Q101", "P577", "1995-12-15"]],

@@ -187,13 +187,6 @@ def test_two_unreadable_verdicts_are_no_valid_one(judge):
     assert not said.readable
 
 
-def test_a_template_is_judged_by_its_steps_alone(chat_server, model):
-    chat_server.play([say(verdict("Invalid"))])
-    steps = ["1. films that were directed by a film director", "2. actors who appeared in step 1"]
-    assert not Reviewer(model).judge_template(steps).valid
-    assert "\n".join(steps) in chat_server.requests[0]["messages"][0]["content"]
-
-
 def test_a_reviewer_that_fails_is_no_verdict(judge):
     with pytest.raises(TextModelError, match="no such model"):
         judge(fail(400, "no such model"))

@@ -21,9 +21,8 @@ from branchwise.corpora.questions import Answer
 from branchwise.worlds.domains import DOMAINS
 from branchwise.worlds.make import make_world
 from branchwise.worlds.questions.ambiguity import EntityNaming
-from branchwise.worlds.questions.execute import PlanExecution
 from branchwise.worlds.questions.generate import Assembly, Reading
-from branchwise.worlds.questions.plans import Atomic, Plan
+from branchwise.worlds.questions.plans import Atomic, Plan, PlanExecution
 from branchwise.worlds.questions.sources import open_source
 from support.worlds.world_reader import World, read_world
 from support.worlds.written_forms import Tools, Written, written

@@ -92,20 +92,17 @@ class _DomainDeclared(DomainTexts):
 
 @dataclass(frozen=True)
 class DocumentDomain:
-    """What documents of a kind are made from."""
-
     texts: DomainTexts
     facets: tuple[Facet, ...]
 
 
 @cache
 def document_domain(name: str) -> DocumentDomain:
-    """One of `DOMAINS`."""
     fields = yaml.load((_FOLDER / f"{name}.yaml").read_bytes(), _LOADER)  # noqa: S506
     declared = _DomainDeclared.model_validate(fields)
     facets = (
-        Facet(f"{name}/{facet}", tuple(_claims(f"{name}/{facet}", one)))
-        for facet, one in declared.facets.items()
+        Facet(f"{name}/{facet}", tuple(_claims(f"{name}/{facet}", fields)))
+        for facet, fields in declared.facets.items()
     )
     return DocumentDomain(declared, tuple(facets))
 
@@ -125,49 +122,35 @@ def related(one: Claim, other: Claim) -> tuple[RelationKind, bool] | None:
 
 def can_hold(values: Sequence[tuple[Claim, bool]]) -> bool:
     """Whether someone can be so: in each respect there is a value that fits, or none is had."""
-    facets: dict[str, list[tuple[Claim, bool]]] = {}
+    possible: dict[str, frozenset[str]] = {}
+    for claim, _ in values:
+        possible[claim.facet] = possible.get(claim.facet, frozenset({""})) | claim.means
     for claim, value in values:
-        facets.setdefault(claim.facet, []).append((claim, value))
-    return all(map(_fits, facets.values()))
-
-
-def _fits(values: Sequence[tuple[Claim, bool]]) -> bool:
-    possible: frozenset[str] = frozenset().union(*(claim.means for claim, _ in values), {""})
-    for claim, value in values:
-        possible = possible & claim.means if value else possible - claim.means
-    return bool(possible)
+        left = possible[claim.facet]
+        possible[claim.facet] = left & claim.means if value else left - claim.means
+    return all(possible.values())
 
 
 def _claims(facet: str, declared: _FacetDeclared) -> Iterator[Claim]:
+    keep = declared.keep
     if declared.scale:
-        yield from _of_scale(facet, declared)
+        # The values of a scale are the numbers of thresholds that are reached.
+        reached = [str(number) for number in range(len(declared.scale) + 1)]
+        for place, threshold in enumerate(declared.scale, start=1):
+            sides: tuple[tuple[Direction, tuple[str, ...], Sequence[str]], ...] = (
+                ("at_least", declared.at_least, reached[place:]),
+                ("below", declared.below, reached[:place]),
+            )
+            for direction, said, means in sides:
+                if said:
+                    phrases = tuple(phrase.replace("{}", threshold) for phrase in said)
+                    yield Claim(facet, frozenset(means), phrases, keep, (threshold,), direction)
     elif declared.choices:
-        yield from _of_choices(facet, declared)
-    else:
-        yield Claim(facet, frozenset({"yes"}), declared.said, declared.keep)
-
-
-def _of_scale(facet: str, declared: _FacetDeclared) -> Iterator[Claim]:
-    """The values of a scale are the numbers of thresholds that are reached."""
-    reached = [str(number) for number in range(len(declared.scale) + 1)]
-    for place, threshold in enumerate(declared.scale, start=1):
-        sides: tuple[tuple[Direction, tuple[str, ...], Sequence[str]], ...] = (
-            ("at_least", declared.at_least, reached[place:]),
-            ("below", declared.below, reached[:place]),
-        )
-        for direction, said, means in sides:
-            if said:
-                phrases = tuple(phrase.replace("{}", threshold) for phrase in said)
-                yield Claim(
-                    facet, frozenset(means), phrases, declared.keep, (threshold,), direction
-                )
-
-
-def _of_choices(facet: str, declared: _FacetDeclared) -> Iterator[Claim]:
-    for claim in declared.claims.values():
-        yield Claim(facet, frozenset(claim.of), claim.said, declared.keep)
-    if declared.said:
+        for claim in declared.claims.values():
+            yield Claim(facet, frozenset(claim.of), claim.said, keep)
         alone = {choice: (choice,) for choice in declared.choices}
-        for name, means in (alone | dict(declared.groups)).items():
+        for name, choices in (alone | dict(declared.groups)).items() if declared.said else ():
             phrases = tuple(phrase.replace("{}", name) for phrase in declared.said)
-            yield Claim(facet, frozenset(means), phrases, declared.keep, (name,))
+            yield Claim(facet, frozenset(choices), phrases, keep, (name,))
+    else:
+        yield Claim(facet, frozenset({"yes"}), declared.said, keep)

@@ -30,27 +30,30 @@ _YOUR = {"I": "my", "you": "your"}
 
 def required(shape: Shape, phrases: Sequence[str], voice: Voice) -> str:
     """A sentence of a document, without its full stop's HTML."""
-    said = _joined(shape, [_verb(phrase, voice) for phrase in phrases])
-    if voice == "you":
-        return f"You {said}."
-    return f"Applicants must {said}." if voice == "must" else f"Only those who {said} can apply."
+    verbs = [_verb(phrase, voice) for phrase in phrases]
+    pattern = {
+        "one": "{}",
+        "both": "{} and {}",
+        "either": "either {} or {}",
+        "either_both": "either {} or both {} and {}",
+    }[shape]
+    sentence = {
+        "you": "You {}.",
+        "must": "Applicants must {}.",
+        "who": "Only those who {} can apply.",
+    }[voice]
+    return sentence.format(pattern.format(*verbs))
 
 
 def told(phrase: str, *, value: bool) -> str:
     """A sentence that someone says of themselves."""
-    return f"I {_verb(phrase, 'I') if value else _negated(phrase)}."
-
-
-def _joined(shape: Shape, verbs: Sequence[str]) -> str:
-    match shape:
-        case "one":
-            return verbs[0]
-        case "both":
-            return f"{verbs[0]} and {verbs[1]}"
-        case "either":
-            return f"either {verbs[0]} or {verbs[1]}"
-        case "either_both":
-            return f"either {verbs[0]} or both {verbs[1]} and {verbs[2]}"
+    if value:
+        return f"I {_verb(phrase, 'I')}."
+    phrase = phrase.replace(YOUR, _YOUR["I"])
+    for start, negation in ((_BE, "am not"), (_PERFECT, "have not")):
+        if phrase.startswith(start):
+            return f"I {negation} {phrase.removeprefix(start)}."
+    return f"I do not {phrase}."
 
 
 def _verb(phrase: str, person: Literal["I", "you", "must", "who"]) -> str:
@@ -58,14 +61,6 @@ def _verb(phrase: str, person: Literal["I", "you", "must", "who"]) -> str:
     if person != "must" and phrase.startswith(_BE):
         return f"{'am' if person == 'I' else 'are'} {phrase.removeprefix(_BE)}"
     return phrase.replace(_PERFECT, _HAVE, 1)
-
-
-def _negated(phrase: str) -> str:
-    phrase = phrase.replace(YOUR, _YOUR["I"])
-    for start, negation in ((_BE, "am not"), (_PERFECT, "have not")):
-        if phrase.startswith(start):
-            return f"{negation} {phrase.removeprefix(start)}"
-    return f"do not {phrase}"
 
 
 _SHAPES: dict[Shape, int] = {"one": 15, "both": 2, "either": 2, "either_both": 1}
@@ -102,11 +97,8 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True)
 class DraftDocument:
-    """A document of which the words may still change.
-
-    `blocks`: the places of sentences that are read together, and whether one of them is enough;
-    `is_any`: whether one of the blocks is.
-    """
+    """A document of which the words may still change. `blocks`: the places of sentences that are
+    read together, and whether one of them is enough; `is_any`: whether one of the blocks is."""
 
     id: str
     title: str
@@ -117,7 +109,6 @@ class DraftDocument:
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
-        """What its conditions claim, by their names."""
         return {
             name: claim
             for place, sentence in enumerate(self.sentences)
@@ -127,9 +118,7 @@ class DraftDocument:
     def reworded(self, texts: Sequence[str]) -> "DraftDocument":
         """With other words for the sentences that state conditions, in their order."""
         words = iter(texts)
-        sentences = (
-            one._replace(text=next(words)) if one.claims else one for one in self.sentences
-        )
+        sentences = (s._replace(text=next(words)) if s.claims else s for s in self.sentences)
         return replace(self, sentences=tuple(sentences))
 
     def finished(self) -> ConditionsDocument:
@@ -138,18 +127,19 @@ class DraftDocument:
             for place, sentence in enumerate(self.sentences)
             for name in _names(place, sentence)
         )
-        sentences = {f"c{place}": one.html for place, one in enumerate(self.sentences)}
+        sentences = {f"c{place}": sentence.html for place, sentence in enumerate(self.sentences)}
+        blocks = [
+            _join(is_any, [_stated(place, self.sentences[place]) for place in places])
+            for is_any, places in self.blocks
+        ]
         return ConditionsDocument(
             self.id,
             self.title,
             self.domain,
             MappingProxyType(sentences),
             tuple(conditions),
-            _join(self.is_any, [self._block(is_any, at) for is_any, at in self.blocks]),
+            _join(self.is_any, blocks),
         )
-
-    def _block(self, is_any: bool, at: Sequence[int]) -> Expression:
-        return _join(is_any, [_stated(place, self.sentences[place]) for place in at])
 
 
 def _join(is_any: bool, parts: Sequence[Expression]) -> Expression:
@@ -201,13 +191,13 @@ def _items(domain: DocumentDomain, voice: Voice, rng: Random) -> list[DraftSente
     """Sentences that state conditions, until there are enough."""
     facets = list(domain.facets)
     rng.shuffle(facets)
-    wanted, found, items = rng.randint(*_PER_DOCUMENT), 0, []
-    while found < wanted:
+    wanted, count, items = rng.randint(*_PER_DOCUMENT), 0, []
+    while count < wanted:
         shape: Shape = rng.choices(list(_SHAPES), list(_SHAPES.values()))[0]
         claims = tuple(rng.choice(facets.pop().claims) for _ in range(SHAPES[shape]))
         phrases = [rng.choice(claim.phrases) for claim in claims]
         items.append(DraftSentence(required(shape, phrases, voice), "li", shape, claims))
-        found += len(claims)
+        count += len(claims)
     return items
 
 

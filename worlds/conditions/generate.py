@@ -1,9 +1,9 @@
 """Documents, relations and scenarios from the domains, and a control set of the same size."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 from math import comb
 from random import Random
 from types import MappingProxyType
@@ -23,27 +23,23 @@ from branchwise.worlds.conditions.domain import DOMAINS, Claim, can_hold, docume
 from branchwise.worlds.conditions.drafts import DraftDocument, draft_document, told
 
 
-def single_documents(found: ConditionsSet, seed: int) -> ConditionsSet:
+def single_documents(whole: ConditionsSet, seed: int) -> ConditionsSet:
     """As many scenarios, drawn from all pairs of a scenario and one of its documents, in order.
-
     Each keeps the parts that tell a value of the document's own conditions, and those that tell
-    none at all.
-    """
-    pairs = [(one, id) for one in found.scenarios for id in one.documents]
-    chosen = sorted(Random(f"{seed}/control").sample(range(len(pairs)), len(found.scenarios)))
-    scenarios = tuple(_restricted(found, *pairs[place]) for place in chosen)
-    about = {**found.about, "single_documents": {"seed": seed}}
-    return replace(found, scenarios=scenarios, about=about)
-
-
-def _restricted(found: ConditionsSet, scenario: Scenario, id: str) -> Scenario:
-    own = {condition.id for condition in found.documents[id].conditions}
-    parts = []
-    for part in scenario.parts:
-        values = {condition: value for condition, value in part.values.items() if condition in own}
-        if values or not part.values:
-            parts.append(ScenarioPart(part.text, MappingProxyType(values)))
-    return Scenario(f"{scenario.id}-{id}", (id,), tuple(parts), scenario.kinds)
+    none at all."""
+    pairs = [(scenario, id) for scenario in whole.scenarios for id in scenario.documents]
+    chosen = sorted(Random(f"{seed}/control").sample(range(len(pairs)), len(whole.scenarios)))
+    scenarios = []
+    for scenario, id in (pairs[place] for place in chosen):
+        own = {condition.id for condition in whole.documents[id].conditions}
+        parts = []
+        for part in scenario.parts:
+            values = {name: value for name, value in part.values.items() if name in own}
+            if values or not part.values:
+                parts.append(ScenarioPart(part.text, MappingProxyType(values)))
+        scenarios.append(Scenario(f"{scenario.id}-{id}", (id,), tuple(parts), scenario.kinds))
+    about = {**whole.about, "single_documents": {"seed": seed}}
+    return replace(whole, scenarios=tuple(scenarios), about=about)
 
 
 PER_GROUP = 5
@@ -92,10 +88,7 @@ class ScenarioDraw:
     """Draws scenarios for groups of some documents. `openings` are by domain."""
 
     def __init__(
-        self,
-        documents: Sequence[DraftDocument],
-        openings: Mapping[str, Sequence[str]],
-        rng: Random,
+        self, documents: Sequence[DraftDocument], openings: Mapping[str, Sequence[str]], rng: Random
     ) -> None:
         self._documents = {document.id: document for document in documents}
         self._openings, self._rng = openings, rng
@@ -164,11 +157,9 @@ _PUBLISHED = PUBLISHED_MDCR.groups
 
 @dataclass(frozen=True)
 class MdcrSettings:
-    """How much is to be made. Raises InputError for what cannot be.
-
-    `documents` are of all domains in turn; `groups` have sizes in the published shares;
-    `scenarios`: at most so many; None: all that come about.
-    """
+    """How much is to be made. Raises InputError for what cannot be. `documents` are of all domains
+    in turn; `groups` have sizes in the published shares; `scenarios`: at most so many; None: all
+    that come about."""
 
     documents: int = 40
     groups: int = sum(_PUBLISHED.values())
@@ -211,11 +202,11 @@ def sizes(groups: int) -> dict[int, int]:
     """So many groups by their number of documents, in the published shares (largest remainders)."""
     total = sum(_PUBLISHED.values())
     exact = {size: groups * count / total for size, count in _PUBLISHED.items()}
-    found = {size: int(share) for size, share in exact.items()}
-    by_remainder = sorted(exact, key=lambda size: (found[size] - exact[size], size))
-    for size in by_remainder[: groups - sum(found.values())]:
-        found[size] += 1
-    return found
+    counts = {size: int(share) for size, share in exact.items()}
+    by_remainder = sorted(exact, key=lambda size: (counts[size] - exact[size], size))
+    for size in by_remainder[: groups - sum(counts.values())]:
+        counts[size] += 1
+    return counts
 
 
 def draft_set(settings: MdcrSettings) -> DraftSet:
@@ -223,28 +214,22 @@ def draft_set(settings: MdcrSettings) -> DraftSet:
     documents = tuple(_documents(settings))
     empty = DraftSet(documents, tuple(_relations(documents)))
     texts = [document_domain(name).texts for name in DOMAINS]
-    openings = {one.plural: one.scenarios for one in texts}
+    openings = {domain.plural: domain.scenarios for domain in texts}
     draw = ScenarioDraw(documents, openings, _random(settings, "scenarios"))
-    drawn = _answerable(empty.finished(), _scenarios(draw, _groups(documents, settings)))
-    scenarios = tuple(islice(drawn, settings.scenarios))
+    conditions = empty.finished()
+
+    def answerable() -> Iterator[DraftScenario]:
+        """Those of which every answer has an end."""
+        for number, group in enumerate(_groups(documents, settings), start=1):
+            for scenario in draw.of_group(number, group):
+                finished = scenario.finished()
+                with suppress(TooManyGroupsError):
+                    for kind in finished.kinds:
+                        solve(conditions.problem(finished, kind))
+                    yield scenario
+
+    scenarios = tuple(islice(answerable(), settings.scenarios))
     return replace(empty, scenarios=scenarios, tries=draw.tries)
-
-
-def _scenarios(draw: ScenarioDraw, groups: Sequence[Sequence[str]]) -> Iterator[DraftScenario]:
-    for number, group in enumerate(groups, start=1):
-        yield from draw.of_group(number, group)
-
-
-def _answerable(
-    found: ConditionsSet, scenarios: Iterable[DraftScenario]
-) -> Iterator[DraftScenario]:
-    """Those of which every answer has an end."""
-    for scenario in scenarios:
-        finished = scenario.finished()
-        with suppress(TooManyGroupsError):
-            for kind in finished.kinds:
-                solve(found.problem(finished, kind))
-            yield scenario
 
 
 def _documents(settings: MdcrSettings) -> Iterator[DraftDocument]:
@@ -260,15 +245,13 @@ def _documents(settings: MdcrSettings) -> Iterator[DraftDocument]:
 
 def _relations(documents: Sequence[DraftDocument]) -> Iterator[ConditionRelation]:
     """Between all conditions of different documents that are related."""
-    for one, other in combinations(documents, 2):
-        for first, claim in one.claims.items():
-            for second, another in other.claims.items():
-                if found := related(claim, another):
-                    kind, first_is_narrower = found
-                    ends = (f"{one.id}-{first}", f"{other.id}-{second}")
-                    if kind == "inclusive" and not first_is_narrower:
-                        ends = ends[::-1]
-                    yield ConditionRelation(kind, *ends)
+    for left, right in combinations(documents, 2):
+        for (first, claim), (second, other) in product(left.claims.items(), right.claims.items()):
+            if relation := related(claim, other):
+                kind, first_is_narrower = relation
+                ends = (f"{left.id}-{first}", f"{right.id}-{second}")
+                turned = kind == "inclusive" and not first_is_narrower
+                yield ConditionRelation(kind, *(ends[::-1] if turned else ends))
 
 
 def _groups(documents: Sequence[DraftDocument], settings: MdcrSettings) -> list[tuple[str, ...]]:
@@ -277,13 +260,13 @@ def _groups(documents: Sequence[DraftDocument], settings: MdcrSettings) -> list[
     by_domain: dict[str, list[str]] = {}
     for document in documents:
         by_domain.setdefault(document.domain, []).append(document.id)
-    found: dict[frozenset[str], tuple[str, ...]] = {}
+    groups: dict[frozenset[str], tuple[str, ...]] = {}
     for size, count in sizes(settings.groups).items():
-        wanted = len(found) + count
-        while len(found) < wanted:
+        wanted = len(groups) + count
+        while len(groups) < wanted:
             group = rng.sample(rng.choice(list(by_domain.values())), size)
-            found.setdefault(frozenset(group), tuple(group))
-    listed = list(found.values())
+            groups.setdefault(frozenset(group), tuple(group))
+    listed = list(groups.values())
     rng.shuffle(listed)
     return listed
 

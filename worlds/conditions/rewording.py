@@ -12,10 +12,9 @@ from typing import Literal, NamedTuple
 
 from branchwise.base.text import one_line
 from branchwise.worlds.conditions.domain import Claim, Direction
-from branchwise.worlds.conditions.drafts import DraftDocument, Shape
-from branchwise.worlds.conditions.generate import DraftScenario, DraftSet
-from branchwise.worlds.questions.wording.prompts import fill
-from branchwise.worlds.questions.wording.writing import NEGATION, numbers_in
+from branchwise.worlds.conditions.drafts import Shape
+from branchwise.worlds.conditions.generate import DraftSet
+from branchwise.worlds.questions.wording.writing import NEGATION, fill, numbers_in
 
 Ask = Callable[[Sequence[str]], Sequence[str | None]]
 """The reply to each prompt, None where there is none."""
@@ -64,8 +63,14 @@ class RewordedLine(NamedTuple):
 
 def reword(drafts: DraftSet, ask: Ask) -> tuple[DraftSet, Counter[str]]:
     """The set in a model's words, and how many sentences were not taken, by the reason."""
-    documents = [_document_lines(document) for document in drafts.documents]
-    scenarios = [_scenario_lines(scenario) for scenario in drafts.scenarios]
+    documents = [
+        [RewordedLine(s.text, s.claims, s.shape) for s in document.sentences if s.claims]
+        for document in drafts.documents
+    ]
+    scenarios = [
+        [RewordedLine(mention.text, (mention.claim,), person=True) for mention in scenario.mentions]
+        for scenario in drafts.scenarios
+    ]
     prompts = [
         fill("reword_document", plural=document.domain, lines=_numbered(lines))
         for document, lines in zip(drafts.documents, documents, strict=True)
@@ -76,8 +81,8 @@ def reword(drafts: DraftSet, ask: Ask) -> tuple[DraftSet, Counter[str]]:
     texts = iter([list(_taken(lines, reply, slips)) for lines, reply in each])
     reworded = replace(
         drafts,
-        documents=tuple(one.reworded(next(texts)) for one in drafts.documents),
-        scenarios=tuple(one.reworded(next(texts)) for one in drafts.scenarios),
+        documents=tuple(document.reworded(next(texts)) for document in drafts.documents),
+        scenarios=tuple(scenario.reworded(next(texts)) for scenario in drafts.scenarios),
     )
     return reworded, slips
 
@@ -94,7 +99,9 @@ def slip(text: str, line: RewordedLine) -> Slip | None:
         return "another denial"
     if numbers_in(text) != numbers_in(line.text):
         return "other numbers"
-    if not _names(text) <= _names(line.text) | {_word(text)}:
+    # The capital of the first word means nothing.
+    first = re.findall(r"\A\w*", text)
+    if not _names(text) <= _names(line.text) | set(first):
         return "other names"
     return _claims_slip(text, line)
 
@@ -119,29 +126,19 @@ def _claims_slip(text: str, line: RewordedLine) -> Slip | None:
 
 def _taken(lines: Sequence[RewordedLine], reply: str | None, slips: Counter[str]) -> Iterator[str]:
     """The reply's sentences, or the grammar's."""
-    said = {
+    sentences = {
         int(number): one_line(text) for number, text in _LINE.findall((reply or "")[:_MAX_REPLY])
     }
     for number, line in enumerate(lines, start=1):
         if reply is None:
             problem: Slip | None = "no reply"
-        elif number not in said:
+        elif number not in sentences:
             problem = "no such line"
         else:
-            problem = slip(said[number], line)
+            problem = slip(sentences[number], line)
         if problem:
             slips[problem] += 1
-        yield line.text if problem else said[number]
-
-
-def _document_lines(document: DraftDocument) -> list[RewordedLine]:
-    return [
-        RewordedLine(one.text, one.claims, one.shape) for one in document.sentences if one.claims
-    ]
-
-
-def _scenario_lines(scenario: DraftScenario) -> list[RewordedLine]:
-    return [RewordedLine(one.text, (one.claim,), person=True) for one in scenario.mentions]
+        yield line.text if problem else sentences[number]
 
 
 def _numbered(lines: Sequence[RewordedLine]) -> str:
@@ -151,9 +148,3 @@ def _numbered(lines: Sequence[RewordedLine]) -> str:
 def _names(text: str) -> set[str]:
     """What begins like a name, wherever it stands."""
     return set(re.findall(r"\b[A-Z]\w*", text))
-
-
-def _word(text: str) -> str:
-    """The first word, whose capital means nothing."""
-    found = re.match(r"\w*", text)
-    return found[0] if found else ""

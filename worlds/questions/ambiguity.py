@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from random import Random
-from typing import Annotated, cast
+from typing import Annotated, NamedTuple, cast
 
 import numpy as np
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
@@ -63,40 +63,29 @@ def read_names(path: Path) -> dict[str, tuple[Bearer, ...]]:
             raise InputError(f"the name {read.name!r} comes twice", where=where)
         if len({entity.title for entity in read.entities}) < len(read.entities):
             raise InputError(f"two bearers of {read.name!r} have one title", where=where)
-        names[read.name] = tuple(
-            Bearer(_number(e.id), e.title, e.description) for e in read.entities
-        )
+        # IRIs stand in angle brackets in plans.
+        bare = [entity.id for entity in read.entities]
+        ids = [f"<{id}>" if "://" in id and not id.startswith("<") else id for id in bare]
+        pairs = zip(ids, read.entities, strict=True)
+        names[read.name] = tuple(Bearer(id, e.title, e.description) for id, e in pairs)
     return names
 
 
-def _number(id: str) -> str:
-    """An entity as plans name it: IRIs stand in angle brackets."""
-    return f"<{id}>" if "://" in id and not id.startswith("<") else id
-
-
 def shared_names(facts: Facts) -> dict[str, tuple[Bearer, ...]]:
-    """The labels that several entities of a graph have, in alphabetical order.
-
-    A title is the label with the kind of thing it is, and its number where that is not enough.
-    """
+    """The labels that several entities of a graph have, in alphabetical order. A title is the label
+    with the kind of thing it is, and its number where that is not enough."""
     bearers: dict[str, dict[str, str]] = {}
     for name in facts.schema.concrete:
         noun = facts.schema.types[name].noun
         for entity in facts.members(name):
             bearers.setdefault(facts.label(entity), {}).setdefault(entity, noun)
-    return {
-        label: tuple(_titled(label, nouns))
-        for label, nouns in sorted(bearers.items())
-        if len(nouns) > 1
-    }
-
-
-def _titled(label: str, nouns: Mapping[str, str]) -> list[Bearer]:
-    of_kind = list(nouns.values())
-    return [
-        Bearer(id, f"{label} ({noun})" if of_kind.count(noun) == 1 else f"{label} ({noun} {id})")
-        for id, noun in nouns.items()
-    ]
+    names = {}
+    for label, nouns in sorted(bearers.items()):
+        if len(nouns) > 1:
+            alike = Counter(nouns.values())
+            apart = {id: noun if alike[noun] == 1 else f"{noun} {id}" for id, noun in nouns.items()}
+            names[label] = tuple(Bearer(id, f"{label} ({kind})") for id, kind in apart.items())
+    return names
 
 
 _OWN_MOVES = 3.0
@@ -121,8 +110,7 @@ class EntityNaming:
 
     @cached_property
     def bearers(self) -> dict[str, Bearer]:
-        """All entities with a shared name."""
-        return {bearer.id: bearer for found in self.names.values() for bearer in found}
+        return {bearer.id: bearer for own in self.names.values() for bearer in own}
 
     def __call__(self, entity: str) -> str:
         bearer = self.bearers.get(entity)
@@ -149,26 +137,24 @@ class Focuses:
 
     def shared(self, moves: Moves, least: int) -> Focus:
         """A shared name that the same relation leads on from for two bearers or more, to at least
-        so many members each. Names with many such bearers come oftener.
-
-        Raises RejectedError where there is none.
-        """
+        so many members each. Names with many such bearers come oftener. Raises RejectedError where
+        there is none."""
         known = self._groups.get
         fitting = [
             move
             for move in moves.all
-            if (group := known((move.relation, move.inverse, least))) is None or len(group)
+            if (group := known((move.relation, move.inverse, least))) is None or len(group.places)
         ]
         if not fitting:
             raise RejectedError("no shared name fits")
         move = self._move(fitting)
         group = self._fitting(move, least)
-        if not len(group):
+        if not len(group.places):
             raise RejectedError("no shared name fits")
         # A name of a group, by how many of its bearers fit and how often it was used.
         weights = group.sizes**4 / (1 + self._shared.used[group.places]) ** 2
         upto = cast("Sequence[float]", weights.cumsum())
-        (drawn,) = self._rng.choices(range(len(group)), cum_weights=upto)
+        (drawn,) = self._rng.choices(range(len(group.places)), cum_weights=upto)
         name = self._shared.names[int(group.places[drawn])]
         bearers = [bearer.id for bearer in self._naming.names[name]]
         links = self._facts.related(move.relation, move.inverse, bearers)
@@ -178,7 +164,11 @@ class Focuses:
         """An entity with a name of its own, rarely one with a title; one of those that are related
         to most comes oftener. Raises RejectedError."""
         move = self._move([m for m in moves.all if (m, least) not in self._narrow])
-        drawn = self._drawn(move)
+        pools = [pool for pool in map(self._facts.members, move.sources) if pool]
+        if not pools:
+            raise RejectedError("no entity fits")
+        chosen = self._rng.choices(pools, [len(pool) for pool in pools], k=_TRIED)
+        drawn = list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
         links = self._facts.related(move.relation, move.inverse, drawn)
         fitting = [e for e in drawn if least <= len(links.get(e, ())) <= self._limits.members]
         if not fitting:
@@ -194,7 +184,6 @@ class Focuses:
         return self._focus(self._naming(entity), [entity], move, links)
 
     def used(self, focus: Focus) -> None:
-        """Note that a question begins with it."""
         if focus.ambiguous:
             self._shared.used[self._shared.places[focus.name]] += 1
         else:
@@ -205,20 +194,10 @@ class Focuses:
         return Focus(name, tuple(entities), move, sets)
 
     def _move(self, moves: Sequence[Move]) -> Move:
-        """A relation to begin with."""
         if not moves:
             raise RejectedError("no relation to begin with")
         weights = [_OWN_MOVES if move.own else 1.0 for move in moves]
         return self._rng.choices(moves, weights)[0]
-
-    def _drawn(self, move: Move) -> list[str]:
-        """Entities of the move's types, at random."""
-        members = [self._facts.members(name) for name in move.sources]
-        pools = [pool for pool in members if pool]
-        if not pools:
-            raise RejectedError("no entity fits")
-        chosen = self._rng.choices(pools, [len(pool) for pool in pools], k=_TRIED)
-        return list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
 
     def _fitting(self, move: Move, least: int) -> "_Group":
         """Names with how many of their bearers the relation leads on from."""
@@ -233,27 +212,21 @@ class Focuses:
         return self._groups[key]
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(NamedTuple):
     """Names (their places among all, ascending) that a relation leads on from for two bearers or
     more, and for how many."""
 
     places: np.ndarray
     sizes: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.places)
-
 
 class _Shared:
     """All shared names with their bearers in a row; those of `names[n]` begin at `starts[n]`.
-
-    `used`: how often each name was.
-    """
+    `used`: how often each name was."""
 
     def __init__(self, names: SharedNames) -> None:
         self.names = list(names)
         self.places = {name: place for place, name in enumerate(self.names)}
-        self.bearers = tuple(bearer.id for found in names.values() for bearer in found)
+        self.bearers = tuple(bearer.id for own in names.values() for bearer in own)
         self.starts = np.cumsum([0, *map(len, names.values())])
         self.used = np.zeros(len(self.names), dtype=np.int64)

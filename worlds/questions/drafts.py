@@ -1,15 +1,16 @@
-"""A plan while it is made: what may be asked of a set of entities, and the sets so far."""
+"""A plan while it is made: what may be asked of a set, what divides it, the sets so far."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from random import Random
 from typing import Any, TypeVar
 
 from branchwise.kg.schema import Relation, Schema
 from branchwise.worlds.questions.facts import Facts
-from branchwise.worlds.questions.plans import Plan, PlanStep
+from branchwise.worlds.questions.plans import Amount, Condition, Holds, Plan, PlanStep, Years, year
 
 Types = tuple[str, ...]
 """Concrete types, in the schema's order."""
@@ -17,7 +18,7 @@ Types = tuple[str, ...]
 Sayable = Callable[[str, bool], bool]
 """Whether a relation can be put into words, as a step that gives its subjects (True) or values."""
 
-_Found = TypeVar("_Found")
+_Choice = TypeVar("_Choice")
 
 
 @dataclass(frozen=True)
@@ -39,98 +40,80 @@ class Move:
 
 @dataclass(frozen=True)
 class Moves:
-    """The moves and filters of one domain.
-
-    `own` are names of the domain's relations, `shared` those of what all domains have in common.
-    Relations that the schema cannot put into words are left out.
-    """
+    """The moves and filters of one domain. `own` are names of the domain's relations, `shared`
+    those of what all domains have in common. Relations that the schema cannot put into words are
+    left out."""
 
     schema: Schema
     own: Collection[str]
     shared: Collection[str]
     sayable: Sayable
-    _found: dict[tuple[str, Types], Sequence[Any]] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[str, Types], Sequence[Any]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _relations(self) -> dict[str, Relation]:
+        known = {*self.own, *self.shared}
+        return {n: relation for n, relation in self.schema.relations.items() if n in known}
 
     @cached_property
     def all(self) -> tuple[Move, ...]:
         """Every move from entities to entities, in the schema's order."""
-        return tuple(chain.from_iterable(map(self._both_ways, self._names(self._leads_on))))
+        moves = []
+        for name, relation in self._relations.items():
+            ends = self.schema.subjects(relation), self.schema.objects(relation)
+            for inverse, (sources, results) in ((False, ends), (True, ends[::-1])):
+                if relation.object and self.sayable(name, inverse):
+                    moves.append(Move(name, inverse, sources, results, name in self.own))
+        return tuple(moves)
 
     @cached_property
     def filters(self) -> tuple[str, ...]:
         """Relations that members may be chosen by."""
-        relations = self.schema.relations
+        predicates = {"date": {"date"}, "number": {"number"}, "thing": {"award", "type"}}
         return tuple(
             name
-            for name in self._names(_has_predicate)
-            if self.sayable(name, bool(relations[name].object))
+            for name, relation in self._relations.items()
+            if predicates[relation.value_kind].intersection(relation.predicates)
+            and self.sayable(name, bool(relation.object))
         )
 
     def onward(self, types: Types) -> Sequence[Move]:
         """Moves that every member may have."""
-        return self._kept("onward", types, self._onward)
+        return self._kept(
+            "onward", types, lambda: [m for m in self.all if set(types) <= set(m.sources)]
+        )
 
     def towards(self, types: Types) -> Sequence[Move]:
         """Moves that lead to entities that may be among some of these types."""
-        return self._kept("towards", types, self._towards)
+        return self._kept(
+            "towards", types, lambda: [m for m in self.all if self.common(types, m.results)]
+        )
 
     def filters_of(self, types: Types) -> Sequence[str]:
         """Filters that every member may be chosen by."""
-        return self._kept("filters", types, self._filters_of)
-
-    def _kept(
-        self, what: str, types: Types, find: Callable[[Types], Sequence[_Found]]
-    ) -> Sequence[_Found]:
-        """What was found for these types before: samplers ask thousands of times."""
-        if (what, types) not in self._found:
-            self._found[what, types] = find(types)
-        return self._found[what, types]
-
-    def _onward(self, types: Types) -> list[Move]:
-        return [move for move in self.all if set(types) <= set(move.sources)]
-
-    def _towards(self, types: Types) -> list[Move]:
-        return [move for move in self.all if self.common(types, move.results)]
-
-    def _filters_of(self, types: Types) -> list[str]:
-        subjects = self.schema.subjects
-        relations = self.schema.relations
-        return [n for n in self.filters if set(types) <= set(subjects(relations[n]))]
-
-    def common(self, one: Types, other: Types) -> Types:
-        """Both types together; none where nothing covers them: no parent, and neither side."""
-        both = tuple(name for name in self.schema.concrete if name in {*one, *other})
-        return both if both in (one, other) or self._has_noun(both) else ()
-
-    def _names(self, wanted: Callable[[Relation], bool]) -> Iterable[str]:
-        known = {*self.own, *self.shared}
-        return (n for n, found in self.schema.relations.items() if n in known and wanted(found))
-
-    def _leads_on(self, relation: Relation) -> bool:
-        return bool(relation.object)
-
-    def _both_ways(self, name: str) -> Iterable[Move]:
-        relation = self.schema.relations[name]
-        ends = self.schema.subjects(relation), self.schema.objects(relation)
-        for inverse, (sources, results) in ((False, ends), (True, ends[::-1])):
-            if self.sayable(name, inverse):
-                yield Move(name, inverse, sources, results, name in self.own)
-
-    def _has_noun(self, types: Types) -> bool:
-        """Whether there is a word for what is of any of these types."""
-        return len(types) == 1 or any(
-            all(self.schema.is_a(name, parent) for name in types)
-            for parent in self.schema.types
-            if parent not in self.schema.concrete
+        subjects, relations = self.schema.subjects, self.schema.relations
+        return self._kept(
+            "filters",
+            types,
+            lambda: [n for n in self.filters if set(types) <= set(subjects(relations[n]))],
         )
 
+    def _kept(
+        self, what: str, types: Types, find: Callable[[], Sequence[_Choice]]
+    ) -> Sequence[_Choice]:
+        """Found once for these types: samplers ask thousands of times."""
+        if (what, types) not in self._known:
+            self._known[what, types] = find()
+        return self._known[what, types]
 
-def _has_predicate(relation: Relation) -> bool:
-    if relation.date is not None:
-        return "date" in relation.predicates
-    if relation.number is not None:
-        return "number" in relation.predicates
-    return bool({"award", "type"} & set(relation.predicates))
+    def common(self, one: Types, other: Types) -> Types:
+        """Both types together; none where no word covers them: no parent, and neither side."""
+        both = tuple(name for name in self.schema.concrete if name in {*one, *other})
+        parents = (name for name in self.schema.types if name not in self.schema.concrete)
+        covered = len(both) == 1 or any(
+            all(self.schema.is_a(name, parent) for name in both) for parent in parents
+        )
+        return both if both in (one, other) or covered else ()
 
 
 Sets = tuple[frozenset[str], ...]
@@ -147,7 +130,6 @@ class Reached:
 
     @property
     def everything(self) -> list[str]:
-        """What is in any of the sets, sorted."""
         return sorted(frozenset().union(*self.sets))
 
     @property
@@ -156,12 +138,10 @@ class Reached:
         return sum(map(bool, self.sets))
 
     def links(self, facts: Facts, move: Move) -> Neighbours:
-        """What each member is related to."""
         return facts.related(move.relation, move.inverse, self.everything)
 
 
 def joined(sets: Sets, links: Neighbours) -> Sets:
-    """What the members of each set are related to."""
     return tuple(frozenset(v for member in s for v in links.get(member, ())) for s in sets)
 
 
@@ -171,7 +151,6 @@ def counts(sets: Sets, links: Neighbours) -> list[Counter[str]]:
 
 
 def kept(sets: Sets, keep: Callable[[str], bool]) -> Sets:
-    """The members of each set that are wanted."""
     return tuple(frozenset(filter(keep, s)) for s in sets)
 
 
@@ -187,18 +166,14 @@ class RejectedError(Exception):
 
 @dataclass(frozen=True)
 class PlanLimits:
-    """Bounds of what plans reach."""
-
     answers: int = 45  # of a question, all its branches together: the most that are published
     members: int = 1_500  # of any set on the way
 
 
 @dataclass(frozen=True)
 class Focus:
-    """Where a plan begins: `entities` are all that bear the name, and have the relation.
-
-    `name` is what the question calls them: a shared name, or a title of one entity's own.
-    """
+    """Where a plan begins: `entities` are all that bear the name, and have the relation. `name` is
+    what the question calls them: a shared name, or a title of one entity's own."""
 
     name: str
     entities: tuple[str, ...]
@@ -207,7 +182,6 @@ class Focus:
 
     @property
     def ambiguous(self) -> bool:
-        """Whether the name has several readings."""
         return len(self.entities) > 1
 
 
@@ -223,7 +197,6 @@ class Draft:
 
     @property
     def top(self) -> int:
-        """The place of the latest step."""
         return len(self.steps) - 1
 
     def add(self, step: PlanStep, sets: Sets, types: Types = (), move: Move | None = None) -> None:
@@ -237,10 +210,72 @@ class Draft:
         return alive >= max(self.needed, share * self.at.alive)
 
     def plan(self) -> Plan:
-        """The finished plan."""
         return Plan(steps=tuple(self.steps))
 
 
 def sizes(sets: Sequence[frozenset[str]]) -> list[int]:
     """How large those are that hold anything."""
     return [len(s) for s in sets if s]
+
+
+_ROUND_YEARS = ((80, 10), (16, 5))
+"""Where years range so widely, bounds are multiples of the second number."""
+
+_BETWEEN = 0.2
+"""The share of date conditions with two bounds."""
+
+
+def conditions(relation: Relation, values: Neighbours, rng: Random) -> Iterator[Condition]:
+    """Conditions that may divide the members, likely ones first; few, and perhaps none. `values`:
+    of each member that has any."""
+    every = chain.from_iterable(values.values())
+    match relation.value_kind:
+        case "date":
+            yield from _years(sorted(map(year, every)), rng)
+        case "number":
+            yield from _amounts(sorted(map(float, every)), rng)
+        case "thing":
+            yield from _holds(values, rng)
+
+
+def _years(years: Sequence[int], rng: Random) -> Iterator[Condition]:
+    if len(set(years)) < 2:
+        return
+    spread = years[-1] - years[0]
+    unit = next((unit for width, unit in _ROUND_YEARS if spread >= width), 1)
+    for _ in range(3):
+        cut = -(-_inner(years, rng) // unit) * unit
+        if rng.random() < _BETWEEN and cut + 2 * unit < years[-1]:
+            last = max(cut + 2 * unit, cut + (years[-1] - cut) // 2 // unit * unit)
+            yield Years(first=cut, last=last)
+        elif rng.random() < 0.5:
+            yield Years(first=cut)
+        else:
+            yield Years(last=cut - 1)
+
+
+def _amounts(numbers: Sequence[float], rng: Random) -> Iterator[Condition]:
+    """Bounds with as few digits as still divide the numbers."""
+    if len(set(numbers)) < 2:
+        return
+    for _ in range(3):
+        value = _inner(numbers, rng)
+        rounded = (round(value / 10**n) * 10**n for n in range(len(str(value)) - 1, -1, -1))
+        cut = float(next((n for n in rounded if numbers[0] < n < numbers[-1]), value))
+        yield Amount(least=cut) if rng.random() < 0.5 else Amount(most=cut)
+
+
+def _inner(values: Sequence[float], rng: Random) -> int:
+    """A value from the middle of sorted ones, above the smallest."""
+    above = [value for value in values if value > values[0]]
+    middle = values[len(values) // 4 : max(len(values) * 3 // 4, len(values) // 4 + 1)]
+    chosen = [value for value in middle if value > values[0]] or above[:1]
+    return int(rng.choice(chosen))
+
+
+def _holds(values: Neighbours, rng: Random) -> Iterator[Condition]:
+    common = Counter(v for own in values.values() for v in dict.fromkeys(own))
+    dividing = sorted(v for v, count in common.items() if count < len(values)) or sorted(common)
+    for _ in range(min(3, len(dividing))):
+        weights = [common[v] for v in dividing]
+        yield Holds(value=rng.choices(dividing, weights)[0])

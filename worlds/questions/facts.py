@@ -1,4 +1,7 @@
-"""What is known of entities, in a schema's terms: plans are made and executed with this."""
+"""What is known of entities, in a schema's terms: plans are made and executed with this.
+
+The facts of a graph are arrays, or asked in SPARQL where it is too large or on another server.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,8 +11,22 @@ from typing import NamedTuple, Protocol, overload
 
 import numpy as np
 
-from branchwise.kg.schema import ANY, Relation, Schema
-from branchwise.worlds.questions.statements import Statements, value_kind
+from branchwise.kg.answers import MAX_ROWS, Graph, KgError, QueryResult, Term
+from branchwise.kg.schema import ANY, Schema, ValueKind
+from branchwise.kg.vocabulary import ENTITY
+from branchwise.worlds.questions.statements import (
+    ALIAS,
+    DIRECT,
+    LABEL,
+    LANGUAGES,
+    Statements,
+    TaggedName,
+    best_aliases,
+    best_label,
+    entity_iri,
+    literal,
+    thing,
+)
 
 TYPE, OCCUPATION = "P31", "P106"
 _NONE = np.uint32(2**32 - 1)
@@ -26,9 +43,7 @@ class Facts(Protocol):
     """
 
     @property
-    def schema(self) -> Schema:
-        """What there is to say."""
-        ...
+    def schema(self) -> Schema: ...
 
     def related(
         self, relation: str, inverse: bool, members: Iterable[str]
@@ -63,10 +78,8 @@ class Facts(Protocol):
 
 
 class KgFacts:
-    """The facts of a graph as arrays: some 30 bytes a statement, of which most are mapped.
-
-    How a relation leads from member to values is worked out when it is first asked for, and kept.
-    """
+    """The facts of a graph as arrays: some 30 bytes a statement, of which most are mapped. How a
+    relation leads from member to values is worked out when it is first asked for, and kept."""
 
     def __init__(self, statements: Statements, schema: Schema) -> None:
         self.schema = schema
@@ -81,10 +94,8 @@ class KgFacts:
 
     @classmethod
     def load(cls, path: Path, schema: Schema, keep: Path | None = None) -> "KgFacts":
-        """From the folder of a built graph (or a world that has one), or a file of triples.
-
-        See `Statements.load`. Raises InputError where there is neither.
-        """
+        """From the folder of a built graph (or a world that has one), or a file of triples. See
+        `Statements.load`. Raises InputError where there is neither."""
         used = (relation.property for relation in schema.relations.values())
         return cls(Statements.load(path, (TYPE, OCCUPATION, *used), keep), schema)
 
@@ -97,16 +108,12 @@ class KgFacts:
         known = self._related.setdefault((relation, inverse), {})
         wanted = list(members)
         if unknown := [member for member in wanted if member not in known]:
-            known.update(self._found(self._way(relation, inverse), unknown))
+            way, text = self._way(relation, inverse), self._statements.text
+            starts, ends = way.bounds(self._numbers_of(unknown))
+            for member, start, end in zip(unknown, starts.tolist(), ends.tolist(), strict=True):
+                known[member] = tuple(map(text, way.values[start:end].tolist()))
             self._at_hand += len(unknown)
         return {member: values for member in wanted if (values := known[member])}
-
-    def _found(self, way: "_Way", members: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Each member with its values, which may be none."""
-        text = self._statements.text
-        starts, ends = way.bounds(self._numbers_of(members))
-        for member, start, end in zip(members, starts.tolist(), ends.tolist(), strict=True):
-            yield member, tuple(map(text, way.values[start:end].tolist())) if start < end else ()
 
     def degrees(self, relation: str, inverse: bool, members: tuple[str, ...]) -> np.ndarray:
         way = self._way(relation, inverse)
@@ -134,71 +141,67 @@ class KgFacts:
 
     def _numbers_of(self, members: Sequence[str]) -> np.ndarray:
         """The numbers of their texts; one that no text has for what the graph lacks."""
-        number, lacking = self._statements.number, len(self._statements)
-        found = (lacking if (known := number(m)) is None else known for m in members)
-        return np.fromiter(found, dtype=np.uint32, count=len(members))
+        numbers, lacking = map(self._statements.number, members), len(self._statements)
+        known = (lacking if number is None else number for number in numbers)
+        return np.fromiter(known, dtype=np.uint32, count=len(members))
 
     def _way(self, relation: str, inverse: bool) -> "_Way":
-        if (relation, inverse) not in self._ways:
-            self._ways[relation, inverse] = self._find_way(self.schema.relations[relation], inverse)
-        return self._ways[relation, inverse]
-
-    def _find_way(self, relation: Relation, inverse: bool) -> "_Way":
-        kind = value_kind(relation)
-        subjects, values = self._statements.of(relation.property, kind).T
-        kept = self._of_types(relation.subject)[subjects]
-        if relation.object:
-            kept &= self._of_types(relation.object)[values]
-        if not inverse:
-            return _Way.of(subjects[kept], values[kept])
-        if kind != "thing":
-            return _Way.of(subjects[:0], values[:0])
+        if (relation, inverse) in self._ways:
+            return self._ways[relation, inverse]
+        declared = self.schema.relations[relation]
+        kind = declared.value_kind
+        subjects, values = self._statements.of(declared.property, kind).T
+        kept = self._of_types(declared.subject)[subjects]
+        if declared.object:
+            kept &= self._of_types(declared.object)[values]
         subjects, values = subjects[kept], values[kept]
-        order = np.argsort(values, kind="stable")
-        return _Way.of(values[order], subjects[order])
+        if inverse:
+            # Dates and numbers lead nowhere.
+            order = np.argsort(values, kind="stable") if kind == "thing" else slice(0)
+            subjects, values = values[order], subjects[order]
+        self._ways[relation, inverse] = _Way.of(subjects, values)
+        return self._ways[relation, inverse]
 
     def _of_types(self, names: Iterable[str]) -> np.ndarray:
         """bool [texts]: what is of any of the types."""
-        found: np.ndarray = np.logical_or.reduce([self._of_type(name) for name in names])
-        return found
+        mask: np.ndarray = np.logical_or.reduce([self._of_type(name) for name in names])
+        return mask
 
     def _of_type(self, name: str) -> np.ndarray:
-        if name not in self._masks:
-            self._masks[name] = self._find(name)
-        return self._masks[name]
-
-    def _find(self, name: str) -> np.ndarray:
+        if name in self._masks:
+            return self._masks[name]
         if name == ANY:
-            return self._of_types(self.schema.concrete)
-        kind = self.schema.resolved(name)
-        if not kind.occupation:
-            return self._having(TYPE, kind.class_id)
-        having = self._having(OCCUPATION, kind.occupation)
-        return having & self._having(TYPE, kind.class_id) if kind.class_id else having
+            mask = self._of_types(self.schema.concrete)
+        else:
+            kind = self.schema.resolved(name)
+            first = (OCCUPATION, kind.occupation) if kind.occupation else (TYPE, kind.class_id)
+            mask = self._having(*first)
+            if kind.occupation and kind.class_id:
+                mask = mask & self._having(TYPE, kind.class_id)
+        self._masks[name] = mask
+        return mask
 
     def _having(self, number: str, value: str) -> np.ndarray:
         """bool [texts]: of which a property has this value."""
-        found = np.zeros(len(self._statements), dtype=bool)
+        mask = np.zeros(len(self._statements), dtype=bool)
         subjects, values = self._statements.of(number, "thing").T
         wanted = self._statements.number(value)
         if wanted is not None:
-            found[subjects[values == wanted]] = True
-        return found
+            mask[subjects[values == wanted]] = True
+        return mask
 
     @cached_property
     def _types(self) -> np.ndarray:
         """int16 [texts]: the place of the first concrete type; -1 where there is none."""
-        found = np.full(len(self._statements), -1, dtype=np.int16)
+        types = np.full(len(self._statements), -1, dtype=np.int16)
         for place, name in reversed(list(enumerate(self.schema.concrete))):
-            found[self._of_type(name)] = place
-        return found
+            types[self._of_type(name)] = place
+        return types
 
 
 class _Way(NamedTuple):
-    """Where a relation leads: those of `members[n]` are `values[starts[n]:starts[n + 1]]`.
-
-    After the last member comes `_NONE`, which has none.
-    """
+    """Where a relation leads: those of `members[n]` are `values[starts[n]:starts[n + 1]]`. After
+    the last member comes `_NONE`, which has none."""
 
     members: np.ndarray
     starts: np.ndarray
@@ -236,3 +239,196 @@ class _Members(Sequence[str]):
         if isinstance(place, slice):
             return _Members(self.numbers[place], self.text)
         return self.text(int(self.numbers[place]))
+
+
+def _iri(text: str) -> str:
+    return f"<{entity_iri(text)}>"
+
+
+def _direct(number: str) -> str:
+    return f"<{DIRECT}{number}>"
+
+
+def values(variable: str, members: Iterable[str]) -> str:
+    return f"VALUES {variable} {{ {' '.join(map(_iri, members))} }}"
+
+
+def _is_of(schema: Schema, names: Sequence[str], variable: str) -> str:
+    """A filter: it is looked at after the statements, which are fewer than a type's members."""
+    parts = _alternatives(schema, names, variable)
+    return f"FILTER({' || '.join(f'EXISTS {{ {part} }}' for part in parts)})"
+
+
+def _alternatives(schema: Schema, names: Sequence[str], variable: str) -> list[str]:
+    """One pattern for all types that a class alone makes, and one for each class with jobs."""
+    known = schema.concrete if ANY in names else names
+    jobs: dict[str, list[str]] = {}
+    for kind in map(schema.resolved, known):
+        jobs.setdefault(kind.class_id, []).append(kind.occupation)
+    return [_pattern(class_id, wanted, variable) for class_id, wanted in jobs.items()]
+
+
+def _pattern(class_id: str, jobs: Sequence[str], variable: str) -> str:
+    """Of a class ("": any) and, unless one of the types has no occupation, with one of these."""
+    parts = [f"{variable} {_direct(TYPE)} <{ENTITY}{class_id}> ."] if class_id else []
+    if all(jobs):
+        one = f"{variable}_job"
+        listed = ", ".join(f"<{ENTITY}{job}>" for job in jobs)
+        parts.append(f"{variable} {_direct(OCCUPATION)} {one} . FILTER({one} IN ({listed}))")
+    return " ".join(parts)
+
+
+SECONDS = 30.0
+"""What one query may take."""
+
+BATCH_LENGTH = 10_000
+"""Characters of the members that are asked about at once; a query may have 16 KB."""
+
+
+class EndpointFacts:
+    """The facts of a graph that answers SPARQL, embedded or remote. See `Facts`. What was answered
+    is kept. A batch with more than `MAX_ROWS` rows is asked again in halves, and a member with more
+    than that page by page. Every method raises KgError where the graph does not answer."""
+
+    def __init__(self, kg: Graph, schema: Schema, seconds: float = SECONDS) -> None:
+        self.schema = schema
+        self._kg, self._seconds = kg, seconds
+        self._related: dict[tuple[str, bool], dict[str, tuple[str, ...]]] = {}
+        self._names: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._types: dict[str, str | None] = {}
+
+    def related(
+        self, relation: str, inverse: bool, members: Iterable[str]
+    ) -> dict[str, tuple[str, ...]]:
+        wanted = list(dict.fromkeys(members))
+        known = self._related.setdefault((relation, inverse), {})
+        unknown = sorted(member for member in wanted if member not in known)
+        for batch in _batches(unknown):
+            answers = self._ask_related(relation, inverse, batch)
+            known |= {member: tuple(sorted(answers.get(member, ()))) for member in batch}
+        return {member: known[member] for member in wanted if known[member]}
+
+    def degrees(self, relation: str, inverse: bool, members: tuple[str, ...]) -> np.ndarray:
+        related = self.related(relation, inverse, members)
+        return np.array([len(related.get(member, ())) for member in members], dtype=np.int64)
+
+    def type_of(self, entity: str) -> str | None:
+        if entity not in self._types:
+            self._types[entity] = self._ask_type(entity)
+        return self._types[entity]
+
+    def members(self, type_name: str) -> tuple[str, ...]:
+        pattern = " UNION ".join(
+            f"{{ {part} }}" for part in _alternatives(self.schema, (type_name,), "?o")
+        )
+        return tuple(sorted(set(self._pages(pattern, "?o", "thing"))))
+
+    def label(self, entity: str) -> str:
+        return self._named(entity)[0]
+
+    def aliases(self, entity: str) -> tuple[str, ...]:
+        return self._named(entity)[1]
+
+    def _ask_related(
+        self, relation: str, inverse: bool, members: Sequence[str]
+    ) -> dict[str, set[str]]:
+        """Values by member, of those that have any."""
+        declared = self.schema.relations[relation]
+        kind = declared.value_kind
+        if inverse and kind != "thing":
+            return {}
+        member, other = ("?o", "?s") if inverse else ("?s", "?o")
+        objects = _is_of(self.schema, declared.object, "?o") if declared.object else ""
+        pattern = (
+            f"{values(member, members)} ?s {_direct(declared.property)} ?o . "
+            f"{_is_of(self.schema, declared.subject, '?s')} {objects}"
+        )
+        answer = self._ask(f"SELECT {member} {other} WHERE {{ {pattern} }}")
+        related: dict[str, set[str]] = {}
+        if answer.complete:
+            for term, other_term in answer.cells(member[1:], other[1:]):
+                entity, value = _value(term, "thing"), _value(other_term, kind)
+                if entity and value:
+                    related.setdefault(entity, set()).add(value)
+        elif len(members) == 1:
+            related[members[0]] = set(self._pages(pattern, other, kind))
+        else:
+            half = len(members) // 2
+            for part in (members[:half], members[half:]):
+                related |= self._ask_related(relation, inverse, part)
+        return related
+
+    def _pages(self, pattern: str, variable: str, kind: ValueKind) -> Iterator[str]:
+        """All values of a variable of a kind, by as many queries as it takes."""
+        after = ""
+        while True:
+            order = f"ORDER BY STR({variable}) LIMIT {MAX_ROWS}"
+            answer = self._ask(f"SELECT DISTINCT {variable} WHERE {{ {pattern} {after} }} {order}")
+            terms = [term for (term,) in answer.cells(variable[1:]) if term is not None]
+            yield from (value for term in terms if (value := _value(term, kind)))
+            if answer.complete and len(terms) < MAX_ROWS:
+                return
+            if not terms:
+                raise KgError("resources", "The graph's answer was cut before its first row.")
+            last = terms[-1].value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            after = f'FILTER(STR({variable}) > "{last}")'
+
+    def _ask_type(self, entity: str) -> str | None:
+        """The first type of those whose class and occupation the entity has."""
+        answer = self._ask(
+            f"SELECT ?p ?o WHERE {{ VALUES ?p {{ {_direct(TYPE)} {_direct(OCCUPATION)} }} "
+            f"{_iri(entity)} ?p ?o }}"
+        )
+        has: dict[str, set[str]] = {TYPE: set(), OCCUPATION: set()}
+        for predicate, term in answer.cells("p", "o"):
+            if predicate and (value := _value(term, "thing")):
+                has[predicate.value.rpartition("/")[2]].add(value)
+        for name in self.schema.concrete:
+            kind = self.schema.resolved(name)
+            classed = not kind.class_id or kind.class_id in has[TYPE]
+            if classed and (not kind.occupation or kind.occupation in has[OCCUPATION]):
+                return name
+        return None
+
+    def _named(self, entity: str) -> tuple[str, tuple[str, ...]]:
+        if entity not in self._names:
+            understood = ", ".join(f'"{language}"' for language in LANGUAGES)
+            labels = self._ask_names(entity, LABEL, f"FILTER(LANG(?o) IN ({understood}))")
+            aliases = self._ask_names(entity, ALIAS, f"FILTER(LANG(?o) IN ({understood}))")
+            label = best_label(labels or self._ask_names(entity, LABEL, "")) or entity
+            self._names[entity] = label, best_aliases(aliases, label)
+        return self._names[entity]
+
+    def _ask_names(self, entity: str, predicate: str, which: str) -> list[TaggedName]:
+        answer = self._ask(f"SELECT ?o WHERE {{ {_iri(entity)} <{predicate}> ?o {which} }}")
+        return [TaggedName(term.value, term.language) for (term,) in answer.cells("o") if term]
+
+    def _ask(self, query: str) -> QueryResult:
+        try:
+            return self._kg.query(query, self._seconds)
+        except KgError as error:
+            if error.kind == "unknown":  # no row, and the graph says that there can be none
+                return QueryResult((), ())
+            raise
+
+
+def _batches(members: Sequence[str]) -> Iterator[list[str]]:
+    """The members in runs whose IRIs together have up to `BATCH_LENGTH` characters."""
+    batch: list[str] = []
+    length = 0
+    for member in members:
+        length += len(_iri(member)) + 1
+        if batch and length > BATCH_LENGTH:
+            yield batch
+            batch, length = [], len(_iri(member)) + 1
+        batch.append(member)
+    if batch:
+        yield batch
+
+
+def _value(term: Term | None, kind: ValueKind) -> str | None:
+    """The text of a value of a kind; None for a blank node, and a value of another kind."""
+    if term is None or term.kind == "blank":
+        return None
+    value = thing(term.value) if term.kind == "iri" else literal(term.value, term.datatype)
+    return value.text if value and value.kind == kind else None

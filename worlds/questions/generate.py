@@ -1,28 +1,38 @@
-"""Questions from plans: drawn, checked, worded, and put together for the file."""
+"""Questions from plans: drawn, checked against what a good question keeps to, worded, put together.
 
+Each check raises RejectedError with the reason that is counted.
+"""
+
+import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from random import Random
 from typing import Any
 
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
 from branchwise.worlds.questions.ambiguity import EntityNaming, Focuses, SharedNames
-from branchwise.worlds.questions.drafts import Draft, Focus, Moves, RejectedError
-from branchwise.worlds.questions.execute import PlanError, PlanExecution, execute
+from branchwise.worlds.questions.drafts import Focus, Moves, PlanLimits, RejectedError
 from branchwise.worlds.questions.facts import Facts
-from branchwise.worlds.questions.plans import Filter, Plan
-from branchwise.worlds.questions.rules import (
-    check_answers,
-    check_effect,
-    check_form,
-    check_silent,
-    check_unsaid,
+from branchwise.worlds.questions.plans import (
+    Atomic,
+    Difference,
+    Filter,
+    GroupBy,
+    Holds,
+    Intersection,
+    Join,
+    Plan,
+    PlanError,
+    PlanExecution,
+    PlanStep,
+    Union,
+    execute,
 )
 from branchwise.worlds.questions.sampling import Sampler, Template, TemplateDraw
-from branchwise.worlds.questions.sources import GenerationTally, Settings
-from branchwise.worlds.questions.support import Support, support_of
-from branchwise.worlds.questions.wording.vocabulary import NameOf
+from branchwise.worlds.questions.sources import GenerationTally, Settings, Support, support_of
 from branchwise.worlds.questions.wording.writing import Verbalization, Verbalizer
 
 
@@ -37,7 +47,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Assembly:
-    """Makes branches of readings, with passages where there is a corpus."""
+    """Makes questions of readings, with passages where there is a corpus."""
 
     naming: EntityNaming
     support: Support | None = None
@@ -54,8 +64,11 @@ class Assembly:
         """A question with all that is known of it. Its plan is that of the first reading."""
         branches = self.branches(readings, ambiguous=ambiguous)
         plan = readings[0].plan
+        relations = self.naming.facts.schema.relations
+        # What each filter looks at: date, number, award or type.
+        filters = [relations[step.relation] for step in plan.steps if isinstance(step, Filter)]
         named = zip(branches, readings, strict=True)
-        involved = frozenset().union(*(s for one in readings for s in one.execution.sets))
+        involved = frozenset().union(*(s for reading in readings for s in reading.execution.sets))
         return Question(
             id=number,
             question=text,
@@ -67,25 +80,24 @@ class Assembly:
                 "steps": len(plan.steps),
                 "operations": [step.op for step in plan.steps],
                 "shape": plan.shape,
-                "predicates": list(self._predicates(plan)),
+                "predicates": [(*relation.predicates, "value")[0] for relation in filters],
                 "sizes": {branch.name: list(one.execution.sizes) for branch, one in named},
                 "entities": len(involved),
             },
         )
 
-    def branches(self, readings: Iterable[Reading], *, ambiguous: bool) -> tuple[Branch, ...]:
+    def branches(self, readings: Sequence[Reading], *, ambiguous: bool) -> tuple[Branch, ...]:
         """A branch for each reading, named by its entity's title, or the one called default."""
-        readings = list(readings)
-        members = dict.fromkeys(e for one in readings for e in one.execution.answers)
+        members = dict.fromkeys(e for reading in readings for e in reading.execution.answers)
         forms = {entity: self.forms(entity) for entity in members}
-        bearers = Counter(form for found in forms.values() for form in found)
+        bearers = Counter(form for own in forms.values() for form in own)
         return tuple(
             Branch(
-                name=self.naming(one.entity) if ambiguous else DEFAULT_BRANCH,
-                qid=one.entity if ambiguous else None,
-                answers=self._answers(one, forms, bearers),
+                name=self.naming(reading.entity) if ambiguous else DEFAULT_BRANCH,
+                qid=reading.entity if ambiguous else None,
+                answers=self._answers(reading, forms, bearers),
             )
-            for one in readings
+            for reading in readings
         )
 
     def forms(self, entity: str) -> tuple[str, ...]:
@@ -94,41 +106,22 @@ class Assembly:
         every = (facts.label(entity), self.naming(entity), *facts.aliases(entity))
         return tuple(dict.fromkeys(every))
 
-    def _predicates(self, plan: Plan) -> Iterator[str]:
-        """What each filter looks at: date, number, award or type."""
-        for step in plan.steps:
-            if isinstance(step, Filter):
-                kinds = self.naming.facts.schema.relations[step.relation].predicates
-                yield kinds[0] if kinds else "value"
-
     def _answers(
         self, reading: Reading, forms: Mapping[str, tuple[str, ...]], bearers: Mapping[str, int]
     ) -> tuple[Answer, ...]:
-        members = reading.execution.answers
+        """A form that two answers of the question have stands for neither: their titles do."""
         passages: Mapping[str, tuple[str, ...]] = {}
         if self.support is not None:
             facts = self.naming.facts
             passages = support_of(reading.plan, reading.execution, facts, self.support)
-        made = [self._answer(e, forms[e], bearers, passages.get(e, ())) for e in members]
-        return tuple(sorted(made, key=lambda answer: (answer.text, answer.qid or "")))
-
-    def _answer(
-        self,
-        entity: str,
-        forms: tuple[str, ...],
-        bearers: Mapping[str, int],
-        support: tuple[str, ...],
-    ) -> Answer:
-        """A form that two answers of the question have stands for neither: their titles do."""
-        own = [form for form in forms if bearers[form] == 1] or [self.naming(entity)]
-        bearer = self.naming.bearers.get(entity)
-        description = (bearer.description or None) if bearer else None
-        return Answer(own[0], tuple(own[1:]), entity, support, description)
-
-
-def name_in(naming: EntityNaming, focus: Mapping[str, str]) -> NameOf:
-    """How a question calls entities: the focus by the name given, all others without doubt."""
-    return lambda entity: focus.get(entity) or naming(entity)
+        answers = []
+        for entity in reading.execution.answers:
+            own = [form for form in forms[entity] if bearers[form] == 1] or [self.naming(entity)]
+            bearer = self.naming.bearers.get(entity)
+            description = (bearer.description or None) if bearer else None
+            support = passages.get(entity, ())
+            answers.append(Answer(own[0], tuple(own[1:]), entity, support, description))
+        return tuple(sorted(answers, key=lambda answer: (answer.text, answer.qid or "")))
 
 
 _BENCHMARK = "deepambigqa"
@@ -183,7 +176,10 @@ class _Generator:
         self._assembly = Assembly(self._naming, support)
         self._focuses = Focuses(self._naming, settings.limits, self._rng)
         self._templates = TemplateDraw(self._rng)
-        self._moves = {name: self._moves_of(name) for name in settings.domains}
+        self._moves = {
+            name: Moves(facts.schema, own, settings.common, words.sayable)
+            for name, own in settings.domains.items()
+        }
         self._seen: set[str] = set()
         self._choosy = True
 
@@ -216,13 +212,20 @@ class _Generator:
         return None
 
     def _question(self, domain: str, template: Template, ambiguous: bool) -> Question:
-        focus, draft = self._draft(domain, template, ambiguous)
-        plan = draft.plan()
-        self._check(plan, domain)
+        moves = self._moves[domain]
+        draw = self._focuses.shared if ambiguous else self._focuses.single
+        focus = draw(moves, 1 if template.letters[1] == "J" else 2)
+        sampler = Sampler(self._facts, moves, self._settings.limits, self._rng)
+        plan = sampler.draft(template, focus).plan()
+        check_form(plan)
+        relations = {step.relation for step in plan.steps if hasattr(step, "relation")}
+        if not relations & set(self._settings.domains[domain]):
+            raise RejectedError("nothing of the domain")
+        self._words.review_template(plan, self._naming.kind)
         readings = self._readings(plan, focus)
         key = _key(plan, focus)
-        said = self._said(plan, focus, readings, key)
-        self._seen |= {key, said.text}
+        wording = self._wording(plan, focus, readings, key)
+        self._seen |= {key, wording.text}
         self._focuses.used(focus)
         self._templates.accept(template)
         number = f"{domain}-{self._settings.seed}-{self._tally.accepted + 1:04d}"
@@ -231,41 +234,32 @@ class _Generator:
             "generated": True,
             "domain": domain,
             "seed": self._settings.seed,
-            "wording": said.by,
-            "plan": list(said.steps),
+            "wording": wording.by,
+            "plan": list(wording.steps),
         }
-        return self._assembly.question(number, said.text, readings, meta, ambiguous=ambiguous)
+        return self._assembly.question(number, wording.text, readings, meta, ambiguous=ambiguous)
 
-    def _check(self, plan: Plan, domain: str) -> None:
-        """What can be said before the plan is executed."""
-        check_form(plan)
-        relations = {step.relation for step in plan.steps if hasattr(step, "relation")}
-        if not relations & set(self._settings.domains[domain]):
-            raise RejectedError("nothing of the domain")
-        self._words.review_template(plan, self._naming.kind)
-
-    def _said(
+    def _wording(
         self, plan: Plan, focus: Focus, readings: Sequence[Reading], key: str
     ) -> Verbalization:
         """The question in words; neither asked before nor answered by its own text."""
+
+        def name(entity: str) -> str:
+            """The focus by the name given, all others without doubt."""
+            return focus.name if entity == focus.entities[0] else self._naming(entity)
+
         if key in self._seen:
             raise RejectedError("a duplicate")
-        name = name_in(self._naming, {focus.entities[0]: focus.name})
-        said = self._words.say(plan, name, self._rng.randrange(_VARIANTS))
-        if said.text in self._seen:
+        wording = self._words.say(plan, name, self._rng.randrange(_VARIANTS))
+        if wording.text in self._seen:
             raise RejectedError("a duplicate")
-        answers = frozenset().union(*(one.execution.answers for one in readings))
-        check_unsaid(said.text, answers, {a: self._assembly.forms(a) for a in answers})
-        found = [[self._naming(a) for a in sorted(one.execution.answers)] for one in readings]
-        self._words.review(said, plan, name, found)
-        return said
-
-    def _draft(self, domain: str, template: Template, ambiguous: bool) -> tuple[Focus, Draft]:
-        moves = self._moves[domain]
-        draw = self._focuses.shared if ambiguous else self._focuses.single
-        focus = draw(moves, 1 if template.letters[1] == "J" else 2)
-        sampler = Sampler(self._facts, moves, self._settings.limits, self._rng)
-        return focus, sampler.draft(template, focus)
+        answers = [sorted(reading.execution.answers) for reading in readings]
+        every = frozenset().union(*answers)
+        check_unsaid(
+            wording.text, every, {entity: self._assembly.forms(entity) for entity in every}
+        )
+        self._words.review(wording, plan, name, [list(map(self._naming, own)) for own in answers])
+        return wording
 
     def _readings(self, plan: Plan, focus: Focus) -> Sequence[Reading]:
         """The plan executed for every bearer; those with answers."""
@@ -273,52 +267,146 @@ class _Generator:
         for entity in focus.entities:
             about = plan.about(entity)
             try:
-                found = Reading(entity, about, execute(about, self._facts))
+                reading = Reading(entity, about, execute(about, self._facts))
             except PlanError:
                 raise RejectedError("types do not fit") from None
-            if found.execution.answers:
-                readings.append(found)
-        answers = [one.execution.answers for one in readings]
+            if reading.execution.answers:
+                readings.append(reading)
+        answers = [reading.execution.answers for reading in readings]
         check_answers(answers, self._settings.limits, ambiguous=focus.ambiguous)
         if any(frozenset(plan.about(e).entities()) & a for e in focus.entities for a in answers):
             raise RejectedError("an answer stands in the question")
-        check_effect(plan, [one.execution for one in readings], self._facts)
-        check_silent(plan, self._silent(focus), focus.move.sources, self._facts)
-        if self._choosy:
-            self._thin_out(answers, ambiguous=focus.ambiguous)
-        return readings
-
-    def _silent(self, focus: Focus) -> list[str]:
-        """The bearers of a shared name that the focus's relation does not lead on from."""
-        if not focus.ambiguous:
-            return []
-        bearers = (bearer.id for bearer in self._naming.names[focus.name])
-        return [entity for entity in bearers if entity not in focus.entities]
-
-    def _thin_out(self, answers: Sequence[frozenset[str]], *, ambiguous: bool) -> None:
-        """Drop some of what there is most of. Where questions are hard to find, none is dropped."""
-        if ambiguous:
-            share, few = _FEW_READINGS.get(len(answers), 1), "readings"
-        else:
-            share, few = _FEW_ANSWERS.get(len(answers[0]), 1), "answers"
-        if self._rng.random() >= share:
+        check_effect(plan, [reading.execution for reading in readings], self._facts)
+        share, few = _FEW_ANSWERS.get(len(answers[0]), 1.0), "answers"
+        if focus.ambiguous:
+            bearers = [bearer.id for bearer in self._naming.names[focus.name]]
+            silent = [entity for entity in bearers if entity not in focus.entities]
+            check_silent(plan, silent, focus.move.sources, self._facts)
+            share, few = _FEW_READINGS.get(len(answers), 1.0), "readings"
+        # Some of what there is most of is dropped, unless questions are hard to find.
+        if self._choosy and self._rng.random() >= share:
             raise RejectedError(f"fewer {few} than wanted")
-
-    def _moves_of(self, domain: str) -> Moves:
-        settings = self._settings
-        return Moves(
-            self._facts.schema, settings.domains[domain], settings.common, self._words.sayable
-        )
+        return readings
 
 
 def _key(plan: Plan, focus: Focus) -> str:
     """What makes two questions alike: the plan without the bounds of its filters."""
-    steps = [
-        step.model_dump_json(
-            exclude={"condition", "entity"} if place == plan.focus else {"condition"}
-        )
-        if isinstance(step, Filter) or place == plan.focus
-        else step.model_dump_json()
-        for place, step in enumerate(plan.steps)
-    ]
-    return "\n".join([focus.name, *steps])
+    lines = [focus.name]
+    for place, step in enumerate(plan.steps):
+        hidden = {"condition"} if isinstance(step, Filter) else set()
+        hidden |= {"entity"} if place == plan.focus else set()
+        lines.append(step.model_dump_json(exclude=hidden))
+    return "\n".join(lines)
+
+
+_DIFFERENT = 0.6
+"""How many different answer sets there are at least, as a share of the readings."""
+
+
+def check_form(plan: Plan) -> None:
+    """Rules on the plan alone: two steps or more, no set operation twice, no relation walked there
+    and straight back, no two filters by one relation in a row of filters, nothing said twice of one
+    entity."""
+    steps = plan.steps
+    if len(steps) < 2:
+        raise RejectedError("fewer than two steps")
+    operations = [step.op for step in steps if isinstance(step, Union | Intersection | Difference)]
+    if len(set(operations)) < len(operations):
+        raise RejectedError("a set operation comes twice")
+    stated = []
+    for step in steps:
+        if isinstance(step, Atomic):
+            stated.append((step.relation, step.entity))
+        elif isinstance(step, Join | GroupBy):
+            # What all of a set came by leads back: what they came from is among the answers.
+            for walk in _walks(steps[step.of], steps):
+                if walk.relation == step.relation and walk.inverse != step.inverse:
+                    raise RejectedError("straight back")
+        elif isinstance(step, Filter):
+            if isinstance(step.condition, Holds):
+                stated.append((step.relation, step.condition.value))
+            before = steps[step.of]
+            while isinstance(before, Filter):
+                if before.relation == step.relation:
+                    raise RejectedError("filtered twice by one relation")
+                before = steps[before.of]
+    if len(set(stated)) < len(stated):
+        raise RejectedError("says one thing twice")
+
+
+def _walks(step: PlanStep, steps: Sequence[PlanStep]) -> Iterator[Atomic | Join | GroupBy]:
+    """The latest relations that every member of a step's set was reached by."""
+    if isinstance(step, Atomic | Join | GroupBy):
+        yield step
+    elif isinstance(step, Filter | Difference):
+        yield from _walks(steps[step.of], steps)
+    elif isinstance(step, Intersection):
+        for source in step.sources:
+            yield from _walks(steps[source], steps)
+
+
+def check_effect(plan: Plan, executions: Sequence[PlanExecution], facts: Facts) -> None:
+    """Every filter, set operation and count changes its set, in half of the readings at least, and
+    no relation leads back to where the walk began (the country of its capital)."""
+    every = [execution.sets for execution in executions]
+    for place, step in enumerate(plan.steps):
+        if isinstance(step, Join):
+            before = plan.steps[step.of]
+            while isinstance(before, Filter):
+                before = plan.steps[before.of]
+            back = 0
+            if isinstance(before, Atomic):
+                back = sum(sets[place] == {before.entity} for sets in every)
+            elif isinstance(before, Join):
+                back = sum(sets[place] == sets[before.of] for sets in every)
+            if 2 * back > len(every):
+                raise RejectedError("leads back")
+        elif not isinstance(step, Atomic):
+            changed = sum(_changed(step, place, sets, facts) for sets in every)
+            if 2 * changed < len(every):
+                raise RejectedError(f"{step.op} changes nothing")
+
+
+def _changed(step: PlanStep, place: int, sets: Sequence[frozenset[str]], facts: Facts) -> bool:
+    after = sets[place]
+    if isinstance(step, GroupBy):
+        links = facts.related(step.relation, step.inverse, sets[step.of])
+        return after != frozenset(chain.from_iterable(links.values()))
+    if isinstance(step, Union | Intersection):
+        return after not in (sets[step.of], sets[step.other])
+    return after != sets[step.sources[0]]
+
+
+def check_answers(
+    answers: Sequence[frozenset[str]], limits: PlanLimits, *, ambiguous: bool
+) -> None:
+    """Answers there are, not too many in all, and different ones where a name has several readings.
+    `answers`: of each reading that has any."""
+    if not answers:
+        raise RejectedError("no answers")
+    if ambiguous and len(answers) < 2:
+        raise RejectedError("one reading")
+    if ambiguous and len(set(answers)) < max(2, _DIFFERENT * len(answers)):
+        raise RejectedError("readings have the same answers")
+    if sum(map(len, answers)) > limits.answers:
+        raise RejectedError("too many answers")
+
+
+def check_silent(plan: Plan, silent: Sequence[str], types: Collection[str], facts: Facts) -> None:
+    """No bearer of the name that the focus's relation could be said of, and is not, has answers.
+    They would be what a union adds for anything of that name. `silent`: bearers without values of
+    the relation, which all come to the same; `types`: what it is said of."""
+    if silent and execute(plan.about(silent[0]), facts).answers:
+        for members in map(facts.members, types):
+            for entity in silent:
+                place = bisect_left(members, entity)
+                if place < len(members) and members[place] == entity:
+                    raise RejectedError("a reading without facts of its own")
+
+
+def check_unsaid(text: str, answers: Iterable[str], names: Mapping[str, Collection[str]]) -> None:
+    """No answer stands in the question. `names`: what each answer is called."""
+    for answer in sorted(answers):
+        for name in names[answer]:
+            if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+                raise RejectedError("an answer stands in the question")

@@ -1,14 +1,20 @@
-"""Plans: sets of entities, step by step, from a named entity to an answer set.
+"""Plans: sets of entities, step by step, from a named entity to an answer set; and their execution.
 
 The seven operations of DeepAmbigQA's pipeline (atomic, join, filter, union, intersection,
 difference, group by with a count). A step refers to earlier ones by their place, from 0. Plans are
 data: they are written as JSON beside a question, and read back to be executed on any graph.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from branchwise.kg.schema import Schema
+from branchwise.worlds.questions.facts import Facts
 
 _Model = TypeVar("_Model")
 MAX_STEPS = 12
@@ -122,26 +128,19 @@ class _OfTwo(_Frozen):
 
 
 class Union(_OfTwo):
-    """What is in either set."""
-
     op: Literal["union"] = "union"
 
 
 class Intersection(_OfTwo):
-    """What is in both sets."""
-
     op: Literal["intersection"] = "intersection"
 
 
 class Difference(_OfTwo):
-    """What is in the first set and not in the other."""
-
     op: Literal["difference"] = "difference"
 
 
 PlanStep = Annotated[
-    Atomic | Join | Filter | GroupBy | Union | Intersection | Difference,
-    Field(discriminator="op"),
+    Atomic | Join | Filter | GroupBy | Union | Intersection | Difference, Field(discriminator="op")
 ]
 _STEPS: TypeAdapter[tuple[PlanStep, ...]] = TypeAdapter(tuple[PlanStep, ...])
 
@@ -202,3 +201,128 @@ class Plan(_Frozen):
                 yield step.entity
             elif isinstance(step, Filter) and isinstance(step.condition, Holds):
                 yield step.condition.value
+
+
+def meets(condition: Condition, value: str) -> bool:
+    """Whether one value does; bounds belong to what they bound."""
+    if isinstance(condition, Holds):
+        return value == condition.value
+    least: float | None
+    most: float | None
+    if isinstance(condition, Years):
+        least, number, most = condition.first, float(year(value)), condition.last
+    else:
+        least, number, most = condition.least, float(value), condition.most
+    return (least is None or least <= number) and (most is None or number <= most)
+
+
+def year(date: str) -> int:
+    """The year that a date begins with; it may be before Christ ("-0044-03-15")."""
+    sign, digits = (-1, date[1:]) if date.startswith("-") else (1, date)
+    return sign * int(digits.partition("-")[0])
+
+
+def satisfying(condition: Condition, values: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    return frozenset(m for m, own in values.items() if any(meets(condition, v) for v in own))
+
+
+Classes = frozenset[str]
+"""What members may be: of classes ("Q5"), of groups of items ("items:genre"), dates, numbers."""
+
+_KINDS = {Years: "date", Amount: "number", Holds: "thing"}
+
+
+class PlanError(ValueError):
+    """A plan that cannot be executed with a schema; names the step, from 0, and why."""
+
+
+def check_plan(plan: Plan, schema: Schema) -> tuple[Classes, ...]:
+    """The classes that the members of each step may be of.
+
+    Types of one class, told apart by occupation, fit each other: an actor may direct, too. Raises
+    PlanError for a relation that the schema lacks or never says of a set's classes, for one whose
+    values are neither entities nor items, for a condition on another kind of value, and for two
+    sets that can have nothing in common.
+    """
+    sets: list[Classes] = []
+    for place, step in enumerate(plan.steps):
+        try:
+            sets.append(_classes(step, sets, schema))
+        except PlanError as error:
+            raise PlanError(f"step {place} ({step.op}): {error}") from None
+    return tuple(sets)
+
+
+def _classes(step: PlanStep, before: Sequence[Classes], schema: Schema) -> Classes:
+    if isinstance(step, Union | Intersection | Difference):
+        one, other = before[step.of], before[step.other]
+        if not one & other:
+            raise PlanError("its two sets can have nothing in common")
+        if isinstance(step, Union):
+            return one | other
+        return one & other if isinstance(step, Intersection) else one
+    if step.relation not in schema.relations:
+        raise PlanError(f"the schema has no relation {step.relation!r}")
+    kind = schema.relations[step.relation].value_kind
+    subjects, values = schema.ends[step.relation]
+    if isinstance(step, Filter):
+        if kind != _KINDS[type(step.condition)]:
+            raise PlanError(f"the values of {step.relation!r} are of another kind")
+        start, end = subjects, before[step.of]
+    else:
+        if kind != "thing":
+            raise PlanError(f"the values of {step.relation!r} are no entities")
+        start, end = (values, subjects) if step.inverse else (subjects, values)
+    if not isinstance(step, Atomic) and not before[step.of] & start:
+        raise PlanError(f"{step.relation!r} is never said of its set")
+    return end
+
+
+Members = frozenset[str]
+
+
+@dataclass(frozen=True)
+class PlanExecution:
+    """The set that each step of a plan came to, in the plan's order."""
+
+    sets: tuple[Members, ...]
+
+    @property
+    def answers(self) -> Members:
+        return self.sets[-1]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(map(len, self.sets))
+
+
+def execute(plan: Plan, facts: Facts) -> PlanExecution:
+    """All steps' sets. An entity that the graph lacks leads nowhere: its sets are empty. Raises
+    PlanError for a relation that the schema lacks, and for types that do not fit."""
+    check_plan(plan, facts.schema)
+    sets: list[Members] = []
+    for step in plan.steps:
+        sets.append(_run(step, sets, facts))
+    return PlanExecution(tuple(sets))
+
+
+def _run(step: PlanStep, sets: Sequence[Members], facts: Facts) -> Members:
+    match step:
+        case Atomic():
+            values = facts.related(step.relation, step.inverse, (step.entity,))
+            return frozenset(values.get(step.entity, ()))
+        case Join():
+            values = facts.related(step.relation, step.inverse, sets[step.of])
+            return frozenset(chain.from_iterable(values.values()))
+        case Filter():
+            return satisfying(step.condition, facts.related(step.relation, False, sets[step.of]))
+        case GroupBy():
+            values = facts.related(step.relation, step.inverse, sets[step.of])
+            counts = Counter(chain.from_iterable(values.values()))
+            return frozenset(v for v, count in counts.items() if count >= step.at_least)
+        case Union():
+            return sets[step.of] | sets[step.other]
+        case Intersection():
+            return sets[step.of] & sets[step.other]
+        case Difference():
+            return sets[step.of] - sets[step.other]

@@ -7,10 +7,9 @@ filtered second set. The first A is the focus.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import TypeVar
 
 from branchwise.worlds.questions.drafts import (
     Draft,
@@ -23,12 +22,12 @@ from branchwise.worlds.questions.drafts import (
     Sets,
     Types,
     changed,
+    conditions,
     counts,
     joined,
     kept,
     sizes,
 )
-from branchwise.worlds.questions.execute import conditions, satisfying
 from branchwise.worlds.questions.facts import Facts
 from branchwise.worlds.questions.plans import (
     Atomic,
@@ -39,6 +38,7 @@ from branchwise.worlds.questions.plans import (
     Join,
     PlanStep,
     Union,
+    satisfying,
 )
 
 SET_OPERATIONS = "UID"
@@ -93,12 +93,10 @@ class TemplateDraw:
         self._accepted: Counter[str] = Counter()
 
     def draw(self) -> Template:
-        """The next template to try."""
         weights = [t.weight / (1 + self._accepted[t.letters] / t.weight) for t in self._all]
         return self._rng.choices(self._all, weights)[0]
 
     def accept(self, template: Template) -> None:
-        """Note that a question came of it."""
         self._accepted[template.letters] += 1
 
 
@@ -113,7 +111,7 @@ class Operand:
     own: tuple[PlanStep, ...]
     members: frozenset[str]
     types: Types
-    named: frozenset[str]
+    entity: str  # that it begins with
 
     def steps(self, first: int) -> list[PlanStep]:
         """Its steps, of which the first takes the place `first` in a plan."""
@@ -144,30 +142,23 @@ class Operands:
         self._rng = rng
 
     def draw(self, draft: Draft, letters: str, *, parallel: bool) -> Operand | None:
-        """A set made by these operations; None where the facts lead nowhere.
-
-        `parallel`: rather by the relation that the first set was reached by.
-        """
+        """A set made by these operations; None where the facts lead nowhere. `parallel`: rather by
+        the relation that the first set was reached by."""
         members = sorted(self._rng.choice([s for s in draft.at.sets if s]))
         alike = draft.at.last if parallel and self._rng.random() < _PARALLEL else None
-        member = self._rng.choice(members)
-        way = self._way(draft, member, sum(letter in "AJG" for letter in letters), alike)
-        return self._forward(draft, letters, way) if way else None
-
-    def _way(self, draft: Draft, member: str, length: int, alike: Move | None) -> _Way | None:
         moves: list[Move] = []
-        passed = [member]
+        passed = [self._rng.choice(members)]
         types = draft.at.types
-        for _ in range(length):
-            found = self._back(types, passed[0], alike if not moves else None, moves)
-            if found is None:
+        for _ in range(sum(letter in "AJG" for letter in letters)):
+            step = self._back(types, passed[0], alike if not moves else None, moves)
+            if step is None:
                 return None
-            moves.insert(0, found[0])
-            passed.insert(0, found[1])
-            types = found[0].sources
+            moves.insert(0, step[0])
+            passed.insert(0, step[1])
+            types = step[0].sources
         if passed[0] in draft.named or passed[0] in passed[1:]:
             return None
-        return _Way(passed[0], tuple(moves), tuple(passed[1:]))
+        return self._forward(draft, letters, _Way(passed[0], tuple(moves), tuple(passed[1:])))
 
     def _back(
         self, types: Types, member: str, alike: Move | None, later: list[Move]
@@ -190,19 +181,17 @@ class Operands:
         walked = 0
         used = set(draft.filtered)
         for letter in letters:
-            before = reached
             if letter == "F":
-                made = self._filter(way, walked - 1, before, used, len(steps) - 1)
+                made = self._filter(way, walked - 1, reached, used, len(steps) - 1)
             else:
-                made = self._walk(letter, way, walked, before, len(steps) - 1)
+                made = self._walk(letter, way, walked, reached, len(steps) - 1)
                 walked += 1
             if made is None or len(made[1]) > self._limits.members:
                 return None
             steps.append(made[0])
             reached = made[1]
         draft.filtered |= used
-        types = way.moves[-1].results
-        return Operand(tuple(steps), reached, types, frozenset({way.entity}))
+        return Operand(tuple(steps), reached, way.moves[-1].results, way.entity)
 
     def _walk(
         self, letter: str, way: _Way, place: int, members: frozenset[str], of: int
@@ -237,7 +226,6 @@ class Operands:
         return None
 
 
-_Choice = TypeVar("_Choice")
 _MOVES_TRIED = 6
 _WIDE = 0.8
 """How often the widest of the moves is taken where later steps narrow the set."""
@@ -288,34 +276,30 @@ class Sampler:
         """The first move that leads on; rather a wide one where later steps narrow it."""
         most = self._limits.members if narrowed else self._limits.answers
         widest = narrowed and self._rng.random() < _WIDE
-        found: list[tuple[int, Move, Sets]] = []
+        fitting: list[tuple[int, Move, Sets]] = []
         for move in self._onward(draft):
             sets = joined(draft.at.sets, draft.at.links(self._facts, move))
             if draft.enough(sets) and (size := max(sizes(sets))) <= most:
-                found.append((size, move, sets))
+                fitting.append((size, move, sets))
                 if not widest:
                     break
-        if not found:
+        if not fitting:
             raise RejectedError("no relation leads on")
-        _, move, sets = max(found, key=lambda one: one[0])
+        _, move, sets = max(fitting, key=lambda choice: choice[0])
         step = Join(relation=move.relation, inverse=move.inverse, of=draft.top)
         draft.add(step, sets, move.results, move)
 
     def _group(self, draft: Draft) -> None:
         for move in self._onward(draft):
             tallies = counts(draft.at.sets, draft.at.links(self._facts, move))
+            every = tuple(frozenset(tally) for tally in tallies)
             most = sorted((max(tally.values(), default=0) for tally in tallies), reverse=True)
             highest = most[draft.needed - 1] if len(most) >= draft.needed else 0
             for least in sorted({2, self._rng.randint(2, max(2, min(highest, 6)))}, reverse=True):
                 sets = tuple(frozenset(v for v, n in t.items() if n >= least) for t in tallies)
-                every = tuple(frozenset(tally) for tally in tallies)
                 if draft.enough(sets, 0.3) and changed(every, sets):
-                    step = GroupBy(
-                        relation=move.relation,
-                        inverse=move.inverse,
-                        of=draft.top,
-                        at_least=least,
-                    )
+                    relation, inverse = move.relation, move.inverse
+                    step = GroupBy(relation=relation, inverse=inverse, of=draft.top, at_least=least)
                     draft.add(step, sets, move.results, move)
                     return
         raise RejectedError("no relation comes several times")
@@ -326,7 +310,7 @@ class Sampler:
         if self._rng.random() < _AWARDS_FIRST:
             names.sort(key=lambda name: "award" not in relations[name].predicates)
         else:
-            names = self._shuffled(names)
+            names = self._rng.sample(names, len(names))
         for name in names[:_FILTERS_TRIED]:
             relation = relations[name]
             values = self._facts.related(name, False, draft.at.everything)
@@ -340,46 +324,35 @@ class Sampler:
         raise RejectedError("no filter divides the set")
 
     def _combine(self, draft: Draft, letter: str, operand: str) -> None:
-        first = draft.top
+        first, before = draft.top, draft.at.sets
+        own = sizes(before)
         # Few sets share members with two readings.
         tries = _OPERANDS_TRIED * (3 if letter == "I" and draft.needed > 1 else 1)
         for _ in range(tries):
             other = self._operands.draw(draft, operand, parallel=letter != "I")
             if other is None:
                 continue
-            sets = _combined(letter, draft.at.sets, other.members)
+            if letter == "U":
+                sets = tuple(s | other.members if s else s for s in before)
+            else:
+                sets = tuple(
+                    s & other.members if letter == "I" else s - other.members for s in before
+                )
             types = self._moves.common(draft.at.types, other.types)
-            own = sizes(draft.at.sets)
             swamped = letter == "U" and len(other.members) > _SWAMPS * sum(own) / len(own) + 2
             if not types or swamped:
                 continue
-            effective = changed(draft.at.sets, sets) and other.members not in sets
-            if draft.enough(sets) and effective:
+            if draft.enough(sets) and changed(before, sets) and other.members not in sets:
                 draft.steps += other.steps(first + 1)
-                draft.add(_SET_STEPS[letter](of=first, other=draft.top), sets)
-                if letter == "U":
-                    draft.at = Reached(types, sets, draft.at.last)
-                draft.named |= other.named
+                step = _SET_STEPS[letter](of=first, other=draft.top)
+                draft.add(step, sets, types if letter == "U" else ())
+                draft.named.add(other.entity)
                 return
         raise RejectedError("no second set fits")
 
     def _onward(self, draft: Draft) -> list[Move]:
         """Moves to try: not straight back, and rather the domain's own."""
-        last = draft.at.last
-        moves = [
-            move
-            for move in self._moves.onward(draft.at.types)
-            if (move.relation, move.inverse) != last.back
-        ]
-        return sorted(self._shuffled(moves), key=lambda m: not m.own and self._rng.random() < 0.6)[
-            :_MOVES_TRIED
-        ]
-
-    def _shuffled(self, items: Sequence[_Choice]) -> list[_Choice]:
-        return self._rng.sample(items, len(items))
-
-
-def _combined(letter: str, sets: Sets, other: frozenset[str]) -> Sets:
-    if letter == "U":
-        return tuple(s | other if s else s for s in sets)
-    return tuple(s & other if letter == "I" else s - other for s in sets)
+        back = draft.at.last.back
+        moves = [m for m in self._moves.onward(draft.at.types) if (m.relation, m.inverse) != back]
+        moves = self._rng.sample(moves, len(moves))
+        return sorted(moves, key=lambda m: not m.own and self._rng.random() < 0.6)[:_MOVES_TRIED]

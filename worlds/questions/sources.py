@@ -1,22 +1,43 @@
-"""Where questions come from: a world or another graph, and how many are asked for."""
+"""What questions are made from: how many are asked for, the facts of a world or another graph, and
+the passages that state them."""
 
+from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from branchwise.base.errors import InputError
+from branchwise.base.files import parse_object, read_lines
 from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.corpora.kept_arrays import PackedTexts, file_origin, kept_arrays, packed
 from branchwise.kg.open import is_address, open_kg
 from branchwise.kg.schema import Schema, check_types, load_domain, merge
 from branchwise.kg.world_folder import KG_FILE, NAMES_FILE, WORLD_FILE, read_description
 from branchwise.worlds.domains import world_schema
 from branchwise.worlds.questions.ambiguity import SharedNames, read_names, shared_names
 from branchwise.worlds.questions.drafts import PlanLimits
-from branchwise.worlds.questions.endpoint_facts import EndpointFacts
-from branchwise.worlds.questions.facts import Facts, KgFacts
+from branchwise.worlds.questions.facts import EndpointFacts, Facts, KgFacts
+from branchwise.worlds.questions.plans import (
+    Atomic,
+    Difference,
+    Filter,
+    GroupBy,
+    Join,
+    Plan,
+    PlanExecution,
+    Union,
+    meets,
+)
 from branchwise.worlds.questions.statements import FACTS_FOLDER
-from branchwise.worlds.questions.support import Support
+
+if TYPE_CHECKING:
+    from branchwise.corpora.kept_arrays import Arrays
 
 
 @dataclass(frozen=True)
@@ -66,23 +87,15 @@ class GenerationTally:
 
     @property
     def tries(self) -> int:
-        """All of them."""
         return self.accepted + self.rejected.total()
-
-
-def whole_schema(name: str, schema: Schema) -> dict[str, Collection[str]]:
-    """A schema that is one domain."""
-    return {name: tuple(schema.relations)}
 
 
 def world_domains(
     world: Sequence[str], chosen: Sequence[str]
 ) -> tuple[dict[str, Collection[str]], tuple[str, ...]]:
-    """The relations of each chosen domain of a world, and those that all domains have.
-
-    A relation is of a domain when there is none without it. Raises InputError for a domain that
-    the world does not have.
-    """
+    """The relations of each chosen domain of a world, and those that all domains have. A relation
+    is of a domain when there is none without it. Raises InputError for a domain that the world does
+    not have."""
     if unknown := [name for name in chosen if name not in world]:
         raise InputError(
             f"the world has no domain {unknown[0]!r}", remedy=f"choose among {', '.join(world)}"
@@ -103,16 +116,14 @@ SUPPORT_FOLDER = "support"
 
 @dataclass(frozen=True)
 class FactSource:
-    """Facts with the names that are shared in them, and relations by domain.
-
-    `close` lets go of an endpoint's connections.
-    """
+    """Facts with the names that are shared in them, and relations by domain. `close` lets go of an
+    endpoint's connections."""
 
     facts: Facts
     names: SharedNames
     domains: Mapping[str, Collection[str]]
     common: Collection[str] = ()
-    support: Support | None = None
+    support: "Support | None" = None
     close: Callable[[], None] = lambda: None
 
 
@@ -132,40 +143,36 @@ def open_source(
     for all. An endpoint gets its own of the `keys`. Raises InputError, and
     KgError where an endpoint does not answer.
     """
-    folder = None if is_address(kg) else _world_folder(Path(kg))
-    close: Callable[[], None] = _nothing
-    if folder is not None and schema is None:
-        world = read_description(folder)
-        own, common = world_domains(world.domains, domains or world.domains)
-        facts: Facts = KgFacts.load(
-            folder / KG_FILE, world_schema(world.domains), folder / FACTS_FOLDER
-        )
-        names = names or folder / NAMES_FILE
-        corpus, kept = corpus or folder / CORPUS_FILE, None if corpus else folder / SUPPORT_FOLDER
+    path, world, kept = Path(kg), None, None
+    close: Callable[[], None] = lambda: None  # noqa: E731
+    common: tuple[str, ...] = ()
+    facts: Facts
+    if not is_address(kg):
+        if not path.exists():  # it would be taken for a graph without a schema
+            raise InputError(
+                "no such file or folder", where=kg, remedy="name a world, a graph or its triples"
+            )
+        # A world's graph may be built within its folder.
+        world = next((p for p in (path, path.parent) if (p / WORLD_FILE).is_file()), None)
+    if world is not None and schema is None:
+        described = read_description(world)
+        own, common = world_domains(described.domains, domains or described.domains)
+        whole = world_schema(described.domains)
+        facts = KgFacts.load(world / KG_FILE, whole, world / FACTS_FOLDER)
+        names = names or world / NAMES_FILE
+        corpus, kept = corpus or world / CORPUS_FILE, None if corpus else world / SUPPORT_FOLDER
     else:
-        kept = None
         declared, own = _declared(schema, domains)
-        (facts, close), common = _facts(kg, declared, keys), ()
-    return FactSource(
-        facts,
-        read_names(names) if names else shared_names(facts),
-        own,
-        common,
-        Support.load(corpus / CORPUS_FILE if corpus.is_dir() else corpus, kept) if corpus else None,
-        close,
-    )
-
-
-def _world_folder(path: Path) -> Path | None:
-    """The folder of the world that a path means; its graph may be built within.
-
-    Raises InputError where the path leads nowhere: it would be taken for a graph without a schema.
-    """
-    if not path.exists():
-        raise InputError(
-            "no such file or folder", where=str(path), remedy="name a world, a graph or its triples"
-        )
-    return next((p for p in (path, path.parent) if (p / WORLD_FILE).is_file()), None)
+        if is_address(kg):
+            opened = open_kg(kg, keys)
+            facts, close = EndpointFacts(opened, declared), opened.close
+        else:
+            facts = KgFacts.load(path, declared)
+    shared = read_names(names) if names else shared_names(facts)
+    support = None
+    if corpus:
+        support = Support.load(corpus / CORPUS_FILE if corpus.is_dir() else corpus, kept)
+    return FactSource(facts, shared, own, common, support, close)
 
 
 def _declared(
@@ -190,16 +197,128 @@ def _declared(
             where=str(schema),
             remedy="leave --domains out",
         )
-    return declared, whole_schema(name, declared)
+    return declared, {name: tuple(declared.relations)}
 
 
-def _facts(kg: str, schema: Schema, keys: Keys) -> tuple[Facts, Callable[[], None]]:
-    """The facts, and what closes them."""
-    if is_address(kg):
-        opened = open_kg(kg, keys)
-        return EndpointFacts(opened, schema), opened.close
-    return KgFacts.load(Path(kg), schema), _nothing
+Ids = tuple[str, ...]
 
 
-def _nothing() -> None:
-    """Nothing is open."""
+_KEY_BYTES = 8
+
+
+class Support:
+    """Passage ids by what they state: subject, property, value. Statements are known by 64 bits of
+    a hash: of ten million, two share one with a probability of 1 in 400,000."""
+
+    def __init__(self, arrays: "Arrays") -> None:
+        self._keys, self._passages = arrays["keys"], arrays["passages"]
+        self._ids = PackedTexts(arrays["id"], arrays["id_starts"])
+
+    @classmethod
+    def load(cls, corpus: Path, keep: Path | None = None) -> "Support":
+        """From a corpus whose passages have `statements`, as a world's have. What states what is
+        kept in `keep`, where it is named, for as long as the file is the same. Raises InputError if
+        the file is not such a corpus (with the line)."""
+        origin = {"corpus": file_origin(corpus)} if corpus.is_file() else {}
+        return cls(kept_arrays(keep, origin, lambda: _read(corpus)))
+
+    def ids(self, subject: str, number: str, value: str) -> Ids:
+        """The passages that state this, in the corpus's order; none where it is not told."""
+        key = np.frombuffer(_key(subject, number, value), dtype=np.uint64)
+        first, end = (int(self._keys.searchsorted(key, side)[0]) for side in ("left", "right"))
+        return tuple(self._ids[place] for place in self._passages[first:end].tolist())
+
+
+def _key(subject: Any, number: Any, value: Any) -> bytes:
+    return blake2b(f"{subject} {number} {value}".encode(), digest_size=_KEY_BYTES).digest()
+
+
+def _read(corpus: Path) -> "Arrays":
+    keys, counts, ids = bytearray(), array("I"), []
+    for number, line in read_lines(corpus):
+        passage = parse_object(line, f"{corpus}:{number}")
+        try:
+            stated = [_key(*statement) for statement in passage.get("statements", ())]
+            ids.append(passage["id"])
+            if not isinstance(ids[-1], str):
+                raise TypeError
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                "has no id, or statements that are not [subject, property, value]",
+                where=f"{corpus}:{number}",
+            ) from None
+        keys += b"".join(stated)
+        counts.append(len(stated))
+    id, id_starts = packed(ids)
+    every = np.frombuffer(keys, dtype=np.uint64)
+    order = np.argsort(every, kind="stable")
+    passages = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
+    return {"keys": every[order], "passages": passages[order], "id": id, "id_starts": id_starts}
+
+
+def support_of(
+    plan: Plan, execution: PlanExecution, facts: Facts, support: Support
+) -> dict[str, Ids]:
+    """For each answer, sorted, the passages that state what leads to it, first steps first. All
+    that lead to it are given: every one of the films that an actor appeared in, not one of them; of
+    a union both sides; of a difference the first side, since nothing states the other's."""
+    trail = _Trail(plan, execution, facts, support)
+    last = len(plan.steps) - 1
+    return {answer: trail.ids(last, answer) for answer in sorted(execution.answers)}
+
+
+class _Trail:
+    """The way back from a step's member to what it came from; each way is worked out once."""
+
+    def __init__(
+        self, plan: Plan, execution: PlanExecution, facts: Facts, support: Support
+    ) -> None:
+        self._plan, self._sets = plan, execution.sets
+        self._facts, self._support = facts, support
+        self.ids = cache(self._ids)
+        self._origins = cache(self._find_origins)
+
+    def _ids(self, place: int, member: str) -> Ids:
+        """The passages behind a member of a step's set, each once."""
+        return tuple(dict.fromkeys(self._behind(place, member)))
+
+    def _behind(self, place: int, member: str) -> Iterator[str]:
+        step = self._plan.steps[place]
+        match step:
+            case Atomic():
+                yield from self._stated(step, step.entity, member)
+            case Join() | GroupBy():
+                origins = self._origins(place)[member]
+                for origin in origins:
+                    yield from self.ids(step.of, origin)
+                for origin in origins:
+                    yield from self._stated(step, origin, member)
+            case Filter():
+                yield from self.ids(step.of, member)
+                related = self._facts.related(step.relation, False, (member,))
+                for value in related.get(member, ()):
+                    if meets(step.condition, value):
+                        yield from self._stated(step, member, value)
+            case _:
+                sources = step.sources[:1] if isinstance(step, Difference) else step.sources
+                for source in sources:
+                    if not isinstance(step, Union) or member in self._sets[source]:
+                        yield from self.ids(source, member)
+
+    def _find_origins(self, place: int) -> dict[str, list[str]]:
+        """The members of the step before, sorted, that lead to each of what they are related to."""
+        step = self._plan.steps[place]
+        assert isinstance(step, Join | GroupBy)
+        reached: dict[str, list[str]] = {}
+        before = sorted(self._sets[step.of])
+        for origin, values in self._facts.related(step.relation, step.inverse, before).items():
+            for value in values:
+                reached.setdefault(value, []).append(origin)
+        return reached
+
+    def _stated(self, step: Atomic | Join | GroupBy | Filter, start: str, end: str) -> Ids:
+        """The passages that state a step's relation, read from its start to its end."""
+        number = self._facts.schema.relations[step.relation].property
+        if not isinstance(step, Filter) and step.inverse:
+            start, end = end, start
+        return self._support.ids(start, number, end)

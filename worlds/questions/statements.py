@@ -13,13 +13,13 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from branchwise.base.errors import InputError
 from branchwise.base.files import open_data
 from branchwise.corpora.kept_arrays import PackedTexts, file_origin, kept_arrays, packed
 from branchwise.kg.open import kg_folder
-from branchwise.kg.schema import Relation
+from branchwise.kg.schema import ValueKind
 from branchwise.kg.store import check_kg, open_store, read_description
 from branchwise.kg.vocabulary import DATES, ENTITY, PROP
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from branchwise.corpora.kept_arrays import Arrays
 
-ValueKind = Literal["thing", "date", "number"]
+
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _NUMBERS = frozenset(
     _XSD + name
@@ -50,42 +50,28 @@ class TermValue(NamedTuple):
     text: str
 
 
-def value_kind(relation: Relation) -> ValueKind:
-    """The kind of values that a relation has."""
-    if relation.date is not None:
-        return "date"
-    return "thing" if relation.number is None else "number"
-
-
-def _entity_text(iri: str) -> str:
-    """ "Q42" for an entity of Wikidata's vocabulary, "<iri>" for any other."""
-    if iri.startswith(ENTITY) and _QID.fullmatch(iri, len(ENTITY)):
-        return iri[len(ENTITY) :]
-    return f"<{iri}>"
+def thing(iri: str) -> TermValue | None:
+    """ "Q42" for an entity of Wikidata's vocabulary, "<iri>" for any other thing; None for what
+    stands for an unknown value."""
+    if _UNKNOWN in iri:
+        return None
+    known = iri.startswith(ENTITY) and _QID.fullmatch(iri, len(ENTITY))
+    return TermValue("thing", iri[len(ENTITY) :] if known else f"<{iri}>")
 
 
 def entity_iri(text: str) -> str:
-    """The IRI that `_entity_text` wrote."""
+    """The IRI of what `thing` wrote."""
     return text[1:-1] if text.startswith("<") else ENTITY + text
-
-
-def thing(iri: str) -> TermValue | None:
-    """An entity or item; None for what stands for an unknown value."""
-    return None if _UNKNOWN in iri else TermValue("thing", _entity_text(iri))
 
 
 @lru_cache(maxsize=65_536)
 def literal(text: str, datatype: str) -> TermValue | None:
     """A date or a number; None for a literal that is neither."""
     if datatype in DATES:
-        found = _DATE.fullmatch(text)
-        return TermValue("date", found[1]) if found else None
-    if datatype in _NUMBERS:
-        return _number(text)
-    return None
-
-
-def _number(text: str) -> TermValue | None:
+        date = _DATE.fullmatch(text)
+        return TermValue("date", date[1]) if date else None
+    if datatype not in _NUMBERS:
+        return None
     try:
         number = Decimal(text.strip())
     except InvalidOperation:
@@ -172,14 +158,11 @@ class Statements:
         return cls(kept_arrays(keep, origin, lambda: _Reading(wanted).read(path)), wanted)
 
     def __len__(self) -> int:
-        """How many texts there are."""
         return len(self._texts)
 
     def of(self, number: str, kind: ValueKind) -> "np.ndarray":
-        """The statements of a property with values of a kind.
-
-        uint32 [n, 2]: the texts of subject and value, sorted, each pair once.
-        """
+        """The statements of a property with values of a kind. uint32 [n, 2]: the texts of subject
+        and value, sorted, each pair once."""
         place = self._places[number, kind]
         return self._pairs[self._ends[place] : self._ends[place + 1]]
 
@@ -189,7 +172,6 @@ class Statements:
         return entity if number is None else self._labels[number]
 
     def aliases(self, entity: str) -> tuple[str, ...]:
-        """Other names, sorted."""
         number = self.number(entity)
         if number is None:
             return ()
@@ -219,17 +201,16 @@ class _Reading:
         self._aliases: dict[int, list[TaggedName]] = {}
 
     def read(self, path: Path) -> "Arrays":
-        """All of a folder or a file."""
-        if path.is_dir():
-            kg = kg_folder(path)
-            check_kg(kg)
-            store = open_store(kg)
-            for predicate in (*self._properties, LABEL, ALIAS):
-                rows = store.query(f"SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }}")
-                pairs = cast("Iterable[tuple[Any, Any]]", rows)
-                self._add((subject, predicate, object) for subject, object in pairs)
-        else:
+        if not path.is_dir():
             self._read_file(path)
+            return self._arrays()
+        kg = kg_folder(path)
+        check_kg(kg)
+        store = open_store(kg)
+        for predicate in (*self._properties, LABEL, ALIAS):
+            rows = store.query(f"SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }}")
+            pairs = cast("Iterable[tuple[Any, Any]]", rows)
+            self._add((subject, predicate, object) for subject, object in pairs)
         return self._arrays()
 
     def _read_file(self, path: Path) -> None:
@@ -255,10 +236,8 @@ class _Reading:
                 raise InputError(str(error.msg), where=f"{path}:{error.lineno}") from None
 
     def _add(self, triples: "Iterable[tuple[Any, str, Any]]") -> None:
-        """Keep statements of wanted properties, and names; pass over blank nodes.
-
-        One loop without calls for each: a world of a million entities has nine million statements.
-        """
+        """Keep statements of wanted properties, and names; pass over blank nodes. One loop without
+        calls for each: a world of a million entities has nine million statements."""
         from pyoxigraph import Literal, NamedNode
 
         numbers = self._numbers
@@ -286,12 +265,18 @@ class _Reading:
 
     def _add_literal(self, entity: int, predicate: str, object: "pyoxigraph.Literal") -> None:
         number = self._properties.get(predicate)
-        if number is None:
-            self._name(entity, predicate, TaggedName(object.value, object.language or ""))
-        elif value := literal(object.value, object.datatype.value):
-            subjects, values = self._pairs[number, value.kind]
-            subjects.append(entity)
-            values.append(self._text(value.text))
+        if number is not None:
+            if value := literal(object.value, object.datatype.value):
+                subjects, values = self._pairs[number, value.kind]
+                subjects.append(entity)
+                values.append(self._text(value.text))
+            return
+        name = TaggedName(object.value, object.language or "")
+        if predicate == ALIAS:
+            self._aliases.setdefault(entity, []).append(name)
+        else:
+            known = self._labels.setdefault(entity, name)
+            self._labels[entity] = min(known, name, key=name_rank)
 
     def _thing(self, iri: str) -> int | None:
         """The number of an IRI; None for an unknown value."""
@@ -299,14 +284,6 @@ class _Reading:
 
     def _text(self, text: str) -> int:
         return self._numbers.setdefault(text, len(self._numbers))
-
-    def _name(self, entity: int, predicate: str, name: TaggedName) -> None:
-        if predicate == ALIAS:
-            self._aliases.setdefault(entity, []).append(name)
-            return
-        known = self._labels.get(entity)
-        if known is None or name_rank(name) < name_rank(known):
-            self._labels[entity] = name
 
     def _arrays(self) -> "Arrays":
         """The statements, texts numbered in sorted order; empties this object to save memory."""
@@ -319,29 +296,21 @@ class _Reading:
         ranks[order] = np.arange(len(texts), dtype=np.uint32)
         pairs = [_sorted_pairs(ranks, *pair) for pair in self._pairs.values()]
         self._pairs.clear()
-        label, label_starts = packed(self._label(n, texts[n]) for n in order)
+        labels = {n: name.text for n, name in self._labels.items()}
         named = [n for n in order if n in self._aliases]
-        aliases = [best_aliases(self._aliases[n], self._label(n, texts[n])) for n in named]
-        alias, alias_starts = packed(chain.from_iterable(aliases))
-        text, text_starts = packed(texts[n] for n in order)
-        return {
-            "text": text,
-            "text_starts": text_starts,
-            "label": label,
-            "label_starts": label_starts,
-            "alias": alias,
-            "alias_starts": alias_starts,
-            "alias_of": np.array(
-                [ranks[n] for n, found in zip(named, aliases, strict=True) for _ in found],
-                dtype=np.uint32,
-            ),
-            "pairs": np.concatenate(pairs),
-            "ends": np.cumsum([0, *map(len, pairs)]),
-        }
-
-    def _label(self, number: int, text: str) -> str:
-        """The best label; the text itself where there is none."""
-        return found.text if (found := self._labels.get(number)) else text
+        aliases = [best_aliases(self._aliases[n], labels.get(n, texts[n])) for n in named]
+        arrays: dict[str, np.ndarray] = {}
+        for column, values in (
+            ("text", (texts[n] for n in order)),
+            ("label", (labels.get(n, texts[n]) for n in order)),
+            ("alias", chain.from_iterable(aliases)),
+        ):
+            arrays[column], arrays[f"{column}_starts"] = packed(values)
+        alias_of = [ranks[n] for n, own in zip(named, aliases, strict=True) for _ in own]
+        arrays["alias_of"] = np.array(alias_of, dtype=np.uint32)
+        arrays["pairs"] = np.concatenate(pairs)
+        arrays["ends"] = np.cumsum([0, *map(len, pairs)])
+        return arrays
 
 
 def _sorted_pairs(

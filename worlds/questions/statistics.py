@@ -62,11 +62,9 @@ Histogram = Mapping[str, SubsetCount]
 
 @dataclass(frozen=True)
 class Statistics:
-    """Means of the ambiguous and the other questions, and how often what comes.
-
-    `histograms`: by heading. `shapes` counts different plan shapes, `meta` the questions that have
-    a key with values to break scores down by.
-    """
+    """Means of the ambiguous and the other questions, and how often what comes. `histograms`: by
+    heading. `shapes` counts different plan shapes, `meta` the questions that have a key with values
+    to break scores down by."""
 
     means: Mapping[bool, Means]
     histograms: Mapping[str, Histogram]
@@ -82,17 +80,19 @@ class Statistics:
 def describe_questions(questions: Sequence[Question]) -> Statistics:
     """Measure questions of any origin; what needs plans counts those that have one."""
     halves = {kind: [q for q in questions if q.ambiguous is kind] for kind in (OTHER, AMBIGUOUS)}
+    # Scores can be broken down by a key whose values are texts or numbers.
+    keys: Counter[str] = Counter()
+    for question in questions:
+        for key, value in question.meta.items():
+            values = value if isinstance(value, list) else [value]
+            if all(isinstance(one, str | int | float) for one in values):
+                keys[key] += 1
     return Statistics(
         {kind: _means(half) for kind, half in halves.items()},
         _histograms(halves),
         len({shape for q in questions if (shape := q.meta.get("shape"))}),
-        Counter(key for q in questions for key, value in q.meta.items() if _tells_apart(value)),
+        keys,
     )
-
-
-def _tells_apart(value: object) -> bool:
-    values = value if isinstance(value, list) else [value]
-    return all(isinstance(one, str | int | float) for one in values)
 
 
 def _means(questions: Sequence[Question]) -> Means:
@@ -120,23 +120,27 @@ def _answers(question: Question) -> int:
 
 
 def _histograms(halves: _Halves) -> dict[str, Histogram]:
+    def counted(values: Callable[[Question], Iterable[_Value]]) -> dict[_Value, SubsetCount]:
+        other, ambiguous = (
+            Counter(chain.from_iterable(map(values, halves[kind]))) for kind in (OTHER, AMBIGUOUS)
+        )
+        return {value: SubsetCount(other[value], ambiguous[value]) for value in other | ambiguous}
+
+    # Of all classes of sizes up to the largest that comes.
+    answers = counted(lambda q: [bisect(_SIZES, _answers(q)) - 1] if q.branches else [])
+    classes = [
+        str(low) if low + 1 == end else f"{low} to {end - 1}" for low, end in pairwise(_SIZES)
+    ]
+    classes.append(f"{_SIZES[-1]} or more")
+    numbers = range(0 if 0 in answers else 1, max(answers, default=0) + 1)
     return {
-        "domains": _by_count(_counted(halves, _domain)),
-        "steps": _in_order(_counted(halves, lambda q: [len(q.plan)] if q.plan else [])),
-        "answers": _in_classes(_counted(halves, _size)),
-        "branches": _in_order(_counted(halves, lambda q: [len(q.branches)] if q.ambiguous else [])),
-        "operations": _by_count(_counted(halves, _operations)),
-        "predicates": _by_count(_counted(halves, _predicates)),
+        "domains": _by_count(counted(lambda q: [str(d)] if (d := q.meta.get("domain")) else [])),
+        "steps": _in_order(counted(lambda q: [len(q.plan)] if q.plan else [])),
+        "answers": {classes[n]: answers.get(n, SubsetCount(0, 0)) for n in numbers},
+        "branches": _in_order(counted(lambda q: [len(q.branches)] if q.ambiguous else [])),
+        "operations": _by_count(counted(_operations)),
+        "predicates": _by_count(counted(_predicates)),
     }
-
-
-def _domain(question: Question) -> Iterable[str]:
-    return [str(domain)] if (domain := question.meta.get("domain")) else []
-
-
-def _size(question: Question) -> Iterable[int]:
-    """The place of the class of its answer set's size."""
-    return [bisect(_SIZES, _answers(question)) - 1] if question.branches else []
 
 
 def _operations(question: Question) -> Iterable[str]:
@@ -145,21 +149,11 @@ def _operations(question: Question) -> Iterable[str]:
 
 def _predicates(question: Question) -> Iterable[str]:
     """The kinds of a question's filters: as it says itself, or by their conditions."""
-    if isinstance(said := question.meta.get("predicates"), list):
-        return map(str, said)
+    if isinstance(kinds := question.meta.get("predicates"), list):
+        return map(str, kinds)
     conditions = (s.get("condition") for s in question.plan if isinstance(s, Mapping))
-    kinds = (str(one.get("kind")) for one in conditions if isinstance(one, Mapping))
-    return (_PREDICATES.get(kind, "other") for kind in kinds)
-
-
-def _counted(
-    halves: _Halves, values: Callable[[Question], Iterable[_Value]]
-) -> dict[_Value, SubsetCount]:
-    """How often each value comes in the questions of each kind."""
-    one, several = (
-        Counter(chain.from_iterable(map(values, halves[k]))) for k in (OTHER, AMBIGUOUS)
-    )
-    return {value: SubsetCount(one[value], several[value]) for value in one | several}
+    names = (str(one.get("kind")) for one in conditions if isinstance(one, Mapping))
+    return (_PREDICATES.get(name, "other") for name in names)
 
 
 def _by_count(counts: Mapping[str, SubsetCount]) -> Histogram:
@@ -168,13 +162,3 @@ def _by_count(counts: Mapping[str, SubsetCount]) -> Histogram:
 
 def _in_order(counts: Mapping[int, SubsetCount]) -> Histogram:
     return {str(value): count for value, count in sorted(counts.items())}
-
-
-def _in_classes(counts: Mapping[int, SubsetCount]) -> Histogram:
-    """All classes of sizes up to the largest that comes."""
-    classes = [
-        str(low) if low + 1 == end else f"{low} to {end - 1}" for low, end in pairwise(_SIZES)
-    ]
-    classes.append(f"{_SIZES[-1]} or more")
-    places = range(0 if 0 in counts else 1, max(counts, default=0) + 1)
-    return {classes[place]: counts.get(place, SubsetCount(0, 0)) for place in places}

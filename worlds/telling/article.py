@@ -92,7 +92,7 @@ _CASES = {"s": 0, "o": 1, "s's": _POSSESSIVE, "n": _NO_PRONOUN}
 
 
 class Subject(NamedTuple):
-    """The subject of an article."""
+    """How an entity is called in its own article."""
 
     entity: int
     name: str
@@ -122,7 +122,6 @@ class Sentences:
         self.facts: Mapping[str, Fact] = {fact.name: fact for fact in world.facts[type_number]}
 
     def subject(self, entity: int) -> Subject:
-        """How the entity is called in its own article."""
         pronoun, short = "it", self._prose.subject
         if self._prose.is_person:
             pronoun = "she" if self._world.is_female(entity) else "he"
@@ -164,11 +163,9 @@ class Sentences:
         return f"{text}'" if plural else f"{text}'s"
 
     def one_of(self, options: tuple[str, ...]) -> str:
-        """One of several texts."""
         return options[int(self._random() * len(options))]
 
     def option(self, choice: Alternatives) -> Sequence:
-        """One of a choice's alternatives."""
         return choice.options[int(self._random() * len(choice.options))]
 
     def other(self, subject: Subject) -> str:
@@ -264,8 +261,8 @@ class _Filling:
         return self.sentences.mentioned(slot, subject)
 
     def _counted(self, name: str) -> list[FactValue]:
-        found = [values for slot, values in self.told.items() if slot.name == name]
-        return found[-1] if found else self.sentences.facts[name].values(self.subject.entity)
+        told = [values for slot, values in self.told.items() if slot.name == name]
+        return told[-1] if told else self.sentences.facts[name].values(self.subject.entity)
 
 
 def _dated(text: str, value: FactValue, time_as: str, spoken: bool) -> str:
@@ -294,8 +291,6 @@ _NAMED = FactValue(0)  # stands where another name is told
 
 
 class Telling(NamedTuple):
-    """A passage's text, and the facts that it tells."""
-
     text: str
     told: list[ToldValue]
 
@@ -322,38 +317,29 @@ class Articles:
         self.by_bit = {
             bit: fact for fact in self.facts if (bit := prose.bits.get(fact.name)) is not None
         }
-        self._fitting: dict[tuple[int, int], tuple[Variant, ...]] = {}
-        self._leading: dict[tuple[int, int], tuple[Variant, ...]] = {}
+        self._fitting: dict[tuple[int, int, bool], tuple[Variant, ...]] = {}
 
     def write(self, entity: int, known: list[list[FactValue]]) -> list[Telling]:
         """The passages of an entity's article. `known`: its values, in the order of its facts."""
         return _Article(self, entity, known).written()
 
-    def leading(self, untold: int, has: int) -> tuple[Variant, ...]:
-        """The leads that may be used when these facts are untold and those known."""
-        found = self._leading.get((untold, has))
-        if found is None:
-            found = tuple(v for v in self.prose.leads if _fits(v, untold, has))
-            self._leading[untold, has] = found
-        return found
-
-    def fitting(self, untold: int, has: int) -> tuple[Variant, ...]:
-        """The sentences that tell the first untold fact, and perhaps others."""
-        found = self._fitting.get((untold, has))
-        if found is None:
+    def fitting(self, untold: int, has: int, lead: bool = False) -> tuple[Variant, ...]:
+        """The sentences that tell the first untold fact, and perhaps others; or leads."""
+        key = (untold, has, lead)
+        if key not in self._fitting:
             first = untold & -untold
-            found = tuple(v for v in self.prose.tells if v.needs & first and _fits(v, untold, has))
-            self._fitting[untold, has] = found
-        return found
-
-
-def _fits(variant: Variant, untold: int, has: int) -> bool:
-    return not variant.needs & ~untold and not variant.mentions & ~has
+            candidates = self.prose.leads if lead else self.prose.tells
+            self._fitting[key] = tuple(
+                variant
+                for variant in candidates
+                if (lead or variant.needs & first)
+                and not variant.needs & ~untold
+                and not variant.mentions & ~has
+            )
+        return self._fitting[key]
 
 
 class _Article:
-    """An article in the making."""
-
     def __init__(self, articles: Articles, entity: int, known: list[list[FactValue]]) -> None:
         self._articles = articles
         self._subject: Subject = articles.sentences.subject(entity)
@@ -385,7 +371,7 @@ class _Article:
         self._asides: set[int] = set()
 
     def written(self) -> list[Telling]:
-        self._say(self._one_of(self._articles.leading(self._untold, self._has)))
+        self._say(self._one_of(self._articles.fitting(self._untold, self._has, lead=True)))
         self._told += self._always
         while self._untold:
             if self._words >= FULL:
@@ -400,17 +386,27 @@ class _Article:
 
     def _one_of(self, variants: tuple[Variant, ...]) -> Variant:
         """A variant that has values enough and is not the last one, if there is such a one."""
+
+        def lacks(variant: Variant) -> bool:
+            return any(len(self._values[bit]) < 2 for bit in variant.several)
+
         for _ in range(8):
             variant = variants[int(self._articles.random() * len(variants))]
-            if variant is not self._last and not self._lacks(variant):
+            if variant is not self._last and not lacks(variant):
                 return variant
-        return next((v for v in variants if not self._lacks(v)), variants[0])
-
-    def _lacks(self, variant: Variant) -> bool:
-        return any(len(self._values[bit]) < 2 for bit in variant.several)
+        return next((v for v in variants if not lacks(v)), variants[0])
 
     def _say(self, variant: Variant) -> None:
-        told = self._take(variant)
+        """Write a sentence; the values that it tells are taken from the untold ones."""
+        told: dict[Placeholder, list[FactValue]] = {}
+        for slot, bit, alone in variant.tells:
+            values = self._values[bit]
+            count = 1 if alone else min(_MOST_AT_ONCE, len(values))
+            told[slot], self._values[bit] = values[:count], values[count:]
+            if not self._values[bit]:
+                self._untold &= ~(1 << bit)
+            if fact := self._articles.by_bit.get(bit):
+                self._told += [(fact, value) for value in values[:count]]
         text = self._articles.sentences.fill(variant.parts, self._subject, self._fresh, told)
         self._sentences.append(text)
         self._words += text.count(" ") + 1
@@ -427,19 +423,6 @@ class _Article:
                 self._say(asides[place])
                 return True
         return False
-
-    def _take(self, variant: Variant) -> dict[Placeholder, list[FactValue]]:
-        """The values that the sentence tells, taken from the untold ones."""
-        taken: dict[Placeholder, list[FactValue]] = {}
-        for slot, bit, alone in variant.tells:
-            values = self._values[bit]
-            count = 1 if alone else min(_MOST_AT_ONCE, len(values))
-            taken[slot], self._values[bit] = values[:count], values[count:]
-            if not self._values[bit]:
-                self._untold &= ~(1 << bit)
-            if fact := self._articles.by_bit.get(bit):
-                self._told += [(fact, value) for value in values[:count]]
-        return taken
 
     def _end_passage(self) -> None:
         self._passages.append(Telling(" ".join(self._sentences), self._told))

@@ -1,6 +1,7 @@
 """What templates say: a world's prose, read from YAML files and checked against the facts
 to tell. docs/worlds.md explains templates: text, [alternatives|...] and {slots}."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -50,13 +51,19 @@ def _sequence(text: str, at: int, inside: bool) -> tuple[Sequence, int]:
     while at < len(text):
         character = text[at]
         if character == "[":
-            choice, at = _choice(text, at + 1)
-            parts.append(choice)
+            options: list[Sequence] = []
+            while text[at] != "]":
+                option, at = _sequence(text, at + 1, inside=True)
+                options.append(option)
+            parts.append(Alternatives(tuple(options)))
+            at += 1
         elif character == "{":
             end = text.find("}", at)
             if end < 0:
                 raise InputError("a { is not closed", where=text)
-            parts.append(_slot(text[at + 1 : end]))
+            body = text[at + 1 : end]
+            name = re.split("[.:#]", body, maxsplit=1)[0]
+            parts.append(Placeholder(name, body[len(name) :]))
             at = end + 1
         elif character in _MARKS:
             if inside and character in "]|":
@@ -71,30 +78,9 @@ def _sequence(text: str, at: int, inside: bool) -> tuple[Sequence, int]:
     return tuple(parts), at
 
 
-def _choice(text: str, at: int) -> tuple[Alternatives, int]:
-    options: list[Sequence] = []
-    while True:
-        option, at = _sequence(text, at, inside=True)
-        options.append(option)
-        if text[at] == "]":
-            return Alternatives(tuple(options)), at + 1
-        at += 1
-
-
-def _slot(body: str) -> Placeholder:
-    for mark in ".:#":
-        name, found, form = body.partition(mark)
-        if found:
-            return Placeholder(name, mark + form)
-    return Placeholder(body)
-
-
 def variants(sequence: Sequence, facts: frozenset[str]) -> list[Sequence]:
-    """The template once for each way in which it names facts.
-
-    Alternatives without facts stay choices, so that they cost nothing.
-    Raises InputError for more than `MAX_VARIANTS`.
-    """
+    """The template once for each way in which it names facts. Alternatives without facts stay
+    choices, so that they cost nothing. Raises InputError for more than `MAX_VARIANTS`."""
     expanded = _expanded(sequence, facts)
     if len(expanded) > MAX_VARIANTS:
         raise InputError(f"has {len(expanded)} variants, at most {MAX_VARIANTS} are kept")
@@ -112,7 +98,6 @@ def _expanded(sequence: Sequence, facts: frozenset[str]) -> list[Sequence]:
 
 
 def names_fact(part: TemplatePart, facts: frozenset[str]) -> bool:
-    """Whether a part has a slot for one of the facts."""
     if isinstance(part, Alternatives):
         return any(names_fact(inner, facts) for option in part.options for inner in option)
     return isinstance(part, Placeholder) and part.name in facts
@@ -175,10 +160,8 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeProse:
-    """How entities of one type are told.
-
-    `bits`: the place of each fact in the telling. `title`: what tells a shared name apart.
-    """
+    """How entities of one type are told. `bits`: the place of each fact in the telling. `title`:
+    what tells a shared name apart."""
 
     bits: Mapping[str, int]
     leads: tuple[Variant, ...]
@@ -192,47 +175,55 @@ class TypeProse:
 
 @cache
 def _files() -> dict[str, dict[str, Wording]]:
-    """By file name, the wording of each type."""
-    return {path.name: _file(path) for path in sorted(FOLDER.glob("*.yaml"))}
-
-
-def _file(path: Path) -> dict[str, Wording]:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        sections = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506 - a safe loader
-        return {
-            name: Wording.model_validate(fields or {}) for name, fields in (sections or {}).items()
-        }
-    except yaml.YAMLError as error:
-        raise InputError(f"is not YAML ({str(error).splitlines()[0]})", where=str(path)) from None
-    except ValidationError as error:
-        raise InputError(first_problem(error), where=str(path)) from None
+    files: dict[str, dict[str, Wording]] = {}
+    for path in sorted(FOLDER.glob("*.yaml")):
+        try:
+            sections = yaml.load(path.read_bytes(), Loader=loader) or {}  # noqa: S506 - a safe one
+            files[path.name] = {
+                name: Wording.model_validate(fields or {}) for name, fields in sections.items()
+            }
+        except yaml.YAMLError as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(f"is not YAML ({reason})", where=str(path)) from None
+        except ValidationError as error:
+            raise InputError(first_problem(error), where=str(path)) from None
+    return files
 
 
 def wording_of(schema: Schema, type_name: str) -> Wording:
     """All that the prose files say of a type and of the types that it is."""
-    found = Wording()
+    wording = Wording()
     kind = type_name
     while kind:
         for sections in _files().values():
             if kind in sections:
-                found = found.joined(sections[kind])
+                wording = wording.joined(sections[kind])
         kind = schema.types[kind].parent
-    return found
+    return wording
 
 
 def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypeProse:
-    """The prose of a type in a world where these facts may be said of it.
-
-    Raises InputError for a template that is malformed, for a slot that no schema knows, and for a
-    fact that no template tells alone.
-    """
+    """The prose of a type in a world where these facts may be said of it. Raises InputError for a
+    template that is malformed, for a slot that no schema knows, and for a fact that no template
+    tells alone."""
     wording = wording_of(schema, type_name)
-    bits = {name: n for n, name in enumerate(_ordered(facts, wording))}
+    # Another name, what comes first, the schema's order, what comes last.
+    told = [name for name in facts if name not in UNTOLD]
+    first = [ALIAS, *(name for name in wording.first if name in told)]
+    last = [name for name in wording.last if name in told]
+    order = [*first, *(n for n in told if n not in first and n not in last), *last]
+    bits = {name: n for n, name in enumerate(order)}
     compiler = _Compiler(schema, type_name, bits)
-    _check_sections(type_name, wording, bool(schema.resolved(type_name).shares))
+    for section in ("lead", "asides", *(("title",) if schema.resolved(type_name).shares else ())):
+        if not getattr(wording, section):
+            raise InputError(
+                f"the type {type_name!r} has no `{section}`",
+                where="worlds/prose",
+                remedy="add one to its section",
+            )
     compiler.check_known((*wording.first, *wording.last))
     leads = tuple(compiler.compiled(wording.lead))
     tells = tuple(compiler.compiled(wording.tell))
@@ -256,25 +247,6 @@ def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypePros
     )
 
 
-def _check_sections(type_name: str, wording: Wording, shares: bool) -> None:
-    """Refuse a type without what every article needs."""
-    needed = ("lead", "asides", *(("title",) if shares else ()))
-    if lacking := [name for name in needed if not getattr(wording, name)]:
-        raise InputError(
-            f"the type {type_name!r} has no `{lacking[0]}`",
-            where="worlds/prose",
-            remedy="add one to its section",
-        )
-
-
-def _ordered(facts: Iterable[str], wording: Wording) -> list[str]:
-    """Another name, what comes first, the schema's order, what comes last."""
-    told = [name for name in facts if name not in UNTOLD]
-    first = [ALIAS, *(name for name in wording.first if name in told)]
-    last = [name for name in wording.last if name in told]
-    return [*first, *(n for n in told if n not in first and n not in last), *last]
-
-
 class _Compiler:
     def __init__(self, schema: Schema, type_name: str, bits: Mapping[str, int]) -> None:
         self.schema = schema
@@ -288,15 +260,15 @@ class _Compiler:
     def _confusable(self) -> frozenset[str]:
         """Facts whose values a pronoun for the subject could be taken for."""
         person = self.schema.is_a(self.type_name, "person")
-        found = {"other"}
+        facts = {"other"}
         for name, relation in self.schema.relations.items():
             for fact, kinds in (
                 (name, self.schema.objects(relation)),
                 (relation.inverse, self.schema.subjects(relation)),
             ):
                 if any(self.schema.is_a(kind, "person") == person for kind in kinds):
-                    found.add(fact)
-        return frozenset(found)
+                    facts.add(fact)
+        return frozenset(facts)
 
     def compiled(self, templates: Iterable[str]) -> Iterator[Variant]:
         for template in templates:
@@ -331,8 +303,8 @@ class _Compiler:
                 raise InputError(f"there is no form {slot.form!r}", where=f"{{{slot.name}}}")
 
     def _variant(self, parts: Sequence) -> Variant:
-        found = [slot for slot in slots(parts) if slot.name in self.bits]
-        telling = dict.fromkeys(slot for slot in found if slot.form in ("", ":1", ".date"))
+        own = [slot for slot in slots(parts) if slot.name in self.bits]
+        telling = dict.fromkeys(slot for slot in own if slot.form in ("", ":1", ".date"))
         # One value each first, so that the rest is left for the lists.
         tells = sorted(
             ((slot, self.bits[slot.name], slot.form == ":1") for slot in telling),
@@ -341,7 +313,7 @@ class _Compiler:
         mentions = needs = 0
         for _, bit, _ in tells:
             needs |= 1 << bit
-        for slot in found:
+        for slot in own:
             mentions |= 1 << self.bits[slot.name]
         counted = [bit for _, bit, _ in tells]
         several = tuple({bit for bit in counted if counted.count(bit) > 1})

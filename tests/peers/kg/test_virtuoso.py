@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.kg.answers import KgError, QueryResult
-from branchwise.kg.open import open_kg
-from branchwise.kg.remote.endpoint import RemoteKg
+from branchwise.kg.open import RemoteKg, open_kg
 from support.kg.plain.kg import PlainKg, read_kg
 from support.kg.plain.queries import QUERIES, filled, found_rows, wrong_with
 from support.peers.virtuoso import MOST_ROWS, Virtuoso, missing

@@ -7,9 +7,9 @@ from typing import cast
 import pytest
 
 from branchwise.kg.answers import KgError, QueryResult, Term
+from branchwise.kg.open import RemoteKg, RemoteSettings
 from branchwise.kg.remote import client as host_client
 from branchwise.kg.remote.client import ClientSettings
-from branchwise.kg.remote.endpoint import RemoteKg, RemoteSettings
 from branchwise.kg.sparql.prepare import Prepared, QueryForm
 from support.kg.sparql_server import FaultyServer, Reaction, Seen, rows
 

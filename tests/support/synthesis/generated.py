@@ -8,8 +8,7 @@ from branchwise.worlds.make import make_world
 from branchwise.worlds.questions.ambiguity import read_names
 from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.generate import generate
-from branchwise.worlds.questions.sources import Settings, whole_schema, world_domains
-from branchwise.worlds.questions.support import Support
+from branchwise.worlds.questions.sources import Settings, Support, world_domains
 from support import ROOT, TESTS
 from support.synthesis.plain_check import Checker
 
@@ -37,7 +36,7 @@ def from_slice(count: int, seed: int) -> list[dict]:
     """Questions about real films, four in ten ambiguous."""
     schema = slice_schema()
     facts = KgFacts.load(SLICE / "films.nt", schema)
-    settings = Settings(count, 0.4, whole_schema("films", schema), seed=seed)
+    settings = Settings(count, 0.4, {"films": tuple(schema.relations)}, seed=seed)
     return as_json(generate(facts, read_names(SLICE / "names.jsonl"), settings))
 
 

@@ -3,11 +3,11 @@
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from branchwise.worlds.questions.execute import Classes, check_plan, ends_of
 from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import (
     Amount,
     Atomic,
+    Classes,
     Condition,
     Difference,
     Filter,
@@ -19,6 +19,7 @@ from branchwise.worlds.questions.plans import (
     PlanStep,
     Union,
     Years,
+    check_plan,
 )
 
 _LEAVES = ("atomic",)
@@ -44,7 +45,7 @@ class _Builder:
 
     def __init__(self, draw: DrawFn, facts: KgFacts) -> None:
         self._draw, self._facts = draw, facts
-        self._ends = ends_of(facts.schema)
+        self._ends = facts.schema.ends
         self.steps: list[PlanStep] = []
 
     def build(self, depth: int, wanted: Classes | None) -> int:

@@ -39,11 +39,6 @@ class Clause:
         """ "directed by X", or nothing where the verb cannot be left out."""
         return (self.beside or self.verb).reduced(self.other, plural)
 
-    def reduced_denial(self, plural: bool = True) -> str:
-        """ "not directed by X", or nothing."""
-        words = self.verb.reduced(self.denied or self.other, plural)
-        return f"not {words}" if words and self.verb.base == "be" else ""
-
 
 _MOST_BESIDE = 3
 _FORMS_OF_BE = frozenset(("are", "is", "was", "were"))
@@ -51,10 +46,8 @@ _FORMS_OF_BE = frozenset(("are", "is", "was", "were"))
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """What is said of things: their noun, what holds, what does not.
-
-    `denials` do not hold, each; of each of `excluded`, not all holds.
-    """
+    """What is said of things: their noun, what holds, what does not. `denials` do not hold, each;
+    of each of `excluded`, not all holds."""
 
     noun: Noun
     predicates: "tuple[Predication, ...]"
@@ -64,10 +57,8 @@ class NounPhrase:
     @property
     def light(self) -> "list[Predication]":
         """What may stand beside the noun, all together."""
-        fit = [
-            predicate for predicate in self.predicates if predicate.reduced() and not predicate.long
-        ]
-        return [predicate for predicate in fit if len(fit) == 1 or not predicate.alone]
+        fit = [p for p in self.predicates if p.reduced() and not p.long]
+        return [p for p in fit if len(fit) == 1 or not p.alone]
 
     @property
     def long(self) -> bool:
@@ -76,9 +67,9 @@ class NounPhrase:
     @property
     def single(self) -> Clause | None:
         """The clause that is all that is said."""
-        predicate = self.predicates[0] if len(self.predicates) == 1 else None
-        alone = isinstance(predicate, Clause) and not self.denials and not self.excluded
-        return predicate if alone and isinstance(predicate, Clause) else None
+        first = self.predicates[0] if self.predicates else None
+        alone = len(self.predicates) == 1 and not self.denials and not self.excluded
+        return first if alone and isinstance(first, Clause) else None
 
 
 @dataclass(frozen=True)
@@ -98,21 +89,21 @@ class Disjunction:
 
     def finite(self, plural: bool = True, either: bool = False) -> str:
         """ "won X or were directed by Y"; `either`: say so even where it would be clear."""
-        said = [
-            verb_phrase(option.predicates, option.denials, plural) + _in_brackets(option)
-            for option in self.options
-        ]
+        phrases = []
+        for option in self.options:
+            exceptions = "".join(f" (excluding {around('those', e)})" for e in option.excluded)
+            phrases.append(verb_phrase(option.predicates, option.denials, plural) + exceptions)
         clauses = [option.single for option in self.options]
         if all(clauses) and not any(clause.long for clause in clauses[:-1] if clause):
-            unclear = either or any("," in words for words in said)
-            return ("either " if unclear else "") + _in_a_row(said, "or")
-        return f"either {', '.join(said[:-1])}, or {said[-1]}"
+            unclear = either or any("," in words for words in phrases)
+            return ("either " if unclear else "") + _in_a_row(phrases, "or")
+        return f"either {', '.join(phrases[:-1])}, or {phrases[-1]}"
 
     def reduced(self, plural: bool = True) -> str:
         """ "directed by X or written by Y", or nothing where an option cannot be reduced."""
         clauses = [option.single for option in self.options]
-        said = [clause.reduced(plural) for clause in clauses if clause]
-        return listed(said, "or") if len(said) == len(self.options) and all(said) else ""
+        phrases = [clause.reduced(plural) if clause else "" for clause in clauses]
+        return listed(phrases, "or") if all(phrases) else ""
 
 
 Predication = Clause | Disjunction
@@ -123,8 +114,12 @@ def around(noun: str, phrase: NounPhrase, plural: bool = True, swapped: bool = F
     beside = phrase.light[:_MOST_BESIDE]
     after = [predicate for predicate in phrase.predicates if predicate not in beside]
     exceptions = bool(phrase.denials or phrase.excluded)
-    if len(after) == 1 and not exceptions and _fits_beside(after[0], beside):
-        beside, after = [*beside, after[0]], []
+    if len(after) == 1 and not exceptions:
+        # A long one may be the last beside a noun.
+        every = [*beside, after[0]]
+        fit = after[0].long and all(p.reduced() for p in every)
+        if fit and not (beside and any(p.alone for p in every)):
+            beside, after = every, []
     reversed_clause = _swapped(phrase, beside) if swapped and not after and not exceptions else ""
     if reversed_clause:
         beside = beside[:-1]
@@ -132,85 +127,64 @@ def around(noun: str, phrase: NounPhrase, plural: bool = True, swapped: bool = F
     if after:
         words += [phrase.noun.pronoun, verb_phrase(after, phrase.denials, plural)]
     elif phrase.denials:
-        words.append(_denied_beside(phrase, plural))
+        # "but not directed by X", or "that were not ..." where no such words can stand there.
+        sides = [(c.verb, c.verb.reduced(c.denied or c.other, plural=True)) for c in phrase.denials]
+        if phrase.light and all(side and verb.base == "be" for verb, side in sides):
+            words.append(f"but {listed([f'not {side}' for _, side in sides])}")
+        else:
+            words += [phrase.noun.pronoun, verb_phrase((), phrase.denials, plural)]
     return " ".join(word for word in words if word) + excluding(phrase)
 
 
 def verb_phrase(
     predicates: Sequence[Predication], denials: Sequence[Clause], plural: bool = True
 ) -> str:
-    """Verb phrases in a row; what follows a long one is set off from it.
-
-    A short denial stands before what is long or a choice: "did not win X but appeared in films".
-    """
+    """Verb phrases in a row; what follows a long one is set off from it. A short denial stands
+    before what is long or a choice: "did not win X but appeared in films"."""
     denied = listed([clause.negated(plural) for clause in denials])
     if not predicates or not denials:
         return denied or _coordinated(predicates, plural)
-    said = _coordinated(predicates, plural, either=True)
+    words = _coordinated(predicates, plural, either=True)
     long = any(predicate.long or isinstance(predicate, Disjunction) for predicate in predicates)
     if long and not any(clause.long for clause in denials):
-        return f"{denied} but {said}"
-    return f"{said}{',' if long else ''} but {denied}"
+        return f"{denied} but {words}"
+    return f"{words}{',' if long else ''} but {denied}"
 
 
 def _coordinated(
     predicates: Sequence[Predication], plural: bool = True, either: bool = False
 ) -> str:
     """ "won X, were born in Y and appeared in films by Z"; choices come last."""
-    clauses = [predicate for predicate in predicates if isinstance(predicate, Clause)]
-    choices = [predicate for predicate in predicates if isinstance(predicate, Disjunction)]
-    said = [clause.finite(plural) for clause in clauses]
-    said += [choice.finite(plural, either or len(predicates) > 1) for choice in choices]
+    clauses = [p for p in predicates if isinstance(p, Clause)]
+    choices = [p for p in predicates if isinstance(p, Disjunction)]
+    phrases = [clause.finite(plural) for clause in clauses]
+    phrases += [choice.finite(plural, either or len(predicates) > 1) for choice in choices]
     if clauses and choices:
-        return f"{listed(said[:-1])}{',' if clauses[-1].long else ''} and {said[-1]}"
-    if any(predicate.long for predicate in predicates[:-1]):
-        return f"{', '.join(said[:-1])}, and also {said[-1]}"
-    return _in_a_row(said, "and")
+        return f"{listed(phrases[:-1])}{',' if clauses[-1].long else ''} and {phrases[-1]}"
+    if any(p.long for p in predicates[:-1]):
+        return f"{', '.join(phrases[:-1])}, and also {phrases[-1]}"
+    return _in_a_row(phrases, "and")
 
 
-def _in_a_row(said: Sequence[str], conjunction: str) -> str:
-    """Verb phrases, where all begin with the same form of "to be", it is said once."""
-    first = {words.partition(" ")[0] for words in said}
-    if len(first) == 1 and first & _FORMS_OF_BE and not any("," in words for words in said):
-        said = [said[0], *(words.partition(" ")[2] for words in said[1:])]
-    return listed(said, conjunction)
+def _in_a_row(phrases: Sequence[str], conjunction: str) -> str:
+    """Verb phrases, where all begin with the same form of "to be", it is phrases once."""
+    first = {words.partition(" ")[0] for words in phrases}
+    if len(first) == 1 and first & _FORMS_OF_BE and not any("," in words for words in phrases):
+        phrases = [phrases[0], *(words.partition(" ")[2] for words in phrases[1:])]
+    return listed(phrases, conjunction)
 
 
 def excluding(phrase: NounPhrase) -> str:
     """ ", excluding those with at least 300 pages": exceptions that a denial does not say."""
-    return "".join(f", {_excluded(exception)}" for exception in phrase.excluded)
-
-
-def _in_brackets(phrase: NounPhrase) -> str:
-    return "".join(f" ({_excluded(exception)})" for exception in phrase.excluded)
-
-
-def _excluded(exception: NounPhrase) -> str:
-    return f"excluding {around('those', exception)}"
+    return "".join(f", excluding {around('those', exception)}" for exception in phrase.excluded)
 
 
 def beside_noun(predicates: Sequence[Predication], plural: bool = True) -> str:
     """What stands beside a noun: "by X", "directed by X and released in 1990"."""
-    bare = [
-        predicate for predicate in predicates if isinstance(predicate, Clause) and predicate.beside
-    ]
-    others = [predicate for predicate in predicates if predicate not in bare]
-    sides = (listed([predicate.reduced(plural) for predicate in side]) for side in (bare, others))
+    bare = [p for p in predicates if isinstance(p, Clause) and p.beside]
+    others = [p for p in predicates if p not in bare]
+    sides = (listed([p.reduced(plural) for p in side]) for side in (bare, others))
     return " ".join(side for side in sides if side)
-
-
-def _denied_beside(phrase: NounPhrase, plural: bool) -> str:
-    """ "but not directed by X", or "that were not ..." where no such words can stand there."""
-    reduced = [clause.reduced_denial(plural) for clause in phrase.denials]
-    if all(reduced) and phrase.light:
-        return f"but {listed(reduced)}"
-    return f"{phrase.noun.pronoun} {verb_phrase((), phrase.denials, plural)}"
-
-
-def _fits_beside(predicate: Predication, beside: Sequence[Predication]) -> bool:
-    """Whether a long one may be the last beside a noun."""
-    fit = all(other.reduced() for other in (*beside, predicate))
-    return predicate.long and fit and not (beside and any(p.alone for p in (*beside, predicate)))
 
 
 def _swapped(phrase: NounPhrase, beside: Sequence[Predication]) -> str:
@@ -228,14 +202,14 @@ def with_years_in_place(predicates: Sequence[Predication]) -> list[Predication]:
     for years in predicates:
         if not isinstance(years, Clause) or years.verb.preposition or years.verb.after:
             continue
-        taker = next((p for p in made if isinstance(p, Clause) and _takes(p, years)), None)
-        if taker is not None:
-            other = f"{taker.other} {years.other}"
-            taken = replace(taker, other=other, beside=None, swapped=None, deniable=False)
-            made = [taken if p is taker else p for p in made if p is not years]
+        for clause in made:
+            verb = clause.verb if isinstance(clause, Clause) and not clause.long else None
+            same = verb and (verb.form, verb.before) == (years.verb.form, years.verb.before)
+            if not isinstance(clause, Clause) or not verb or not same:
+                continue
+            if verb.preposition and not verb.after:
+                other = f"{clause.other} {years.other}"
+                taken = replace(clause, other=other, beside=None, swapped=None, deniable=False)
+                made = [taken if p is clause else p for p in made if p is not years]
+                break
     return made
-
-
-def _takes(clause: Clause, years: Clause) -> bool:
-    same = (clause.verb.form, clause.verb.before) == (years.verb.form, years.verb.before)
-    return same and clause.verb.preposition != "" and not clause.verb.after and not clause.long

@@ -27,8 +27,6 @@ from branchwise.worlds.questions.plans import (
 
 @dataclass(frozen=True)
 class NamedEntity:
-    """An entity that is called by its name."""
-
     number: str
 
 
@@ -42,10 +40,8 @@ class Mentioned:
 
 @dataclass(frozen=True)
 class Related:
-    """Stands in a relation to an entity, or to at least so many members of a set.
-
-    What is described are the relation's subjects where `inverse`, else its objects.
-    """
+    """Stands in a relation to an entity, or to at least so many members of a set. What is described
+    are the relation's subjects where `inverse`, else its objects."""
 
     relation: str
     inverse: bool
@@ -55,8 +51,6 @@ class Related:
 
 @dataclass(frozen=True)
 class Meets:
-    """Has a value of a relation that meets a condition."""
-
     relation: str
     condition: Condition
 
@@ -106,18 +100,25 @@ def describe_step(
     step: PlanStep, sources: "list[Description]", schema: Schema, to: Mentioned | None = None
 ) -> Description:
     """What a step gives, by what its sources are; `to` stands for the source of a relation."""
-    if isinstance(step, Atomic):
-        return _related(step.relation, step.inverse, NamedEntity(step.entity), 1, schema)
-    if isinstance(step, Join):
-        return _related(step.relation, step.inverse, to or sources[0], 1, schema)
-    if isinstance(step, GroupBy):
-        return _related(step.relation, step.inverse, to or sources[0], step.at_least, schema)
-    if isinstance(step, Filter):
-        return _both(sources[0], _filter(step, schema))
-    one, other = sources
-    if isinstance(step, Union):
-        return _either(one, other)
-    return _both(one, other) if isinstance(step, Intersection) else _without(one, other)
+    match step:
+        case Atomic():
+            return _related(step.relation, step.inverse, NamedEntity(step.entity), 1, schema)
+        case Join() | GroupBy():
+            least = step.at_least if isinstance(step, GroupBy) else 1
+            return _related(step.relation, step.inverse, to or sources[0], least, schema)
+        case Filter(relation=relation, condition=condition):
+            declared = _declared(relation, schema)
+            if isinstance(condition, Holds) and declared.object:
+                other = _related(relation, True, NamedEntity(condition.value), 1, schema)
+            else:
+                other = Description(schema.subjects(declared), (Meets(relation, condition),))
+            return _both(sources[0], other)
+        case Union():
+            return _either(*sources)
+        case Intersection():
+            return _both(*sources)
+        case _:
+            return _without(*sources)
 
 
 def _related(
@@ -137,14 +138,6 @@ def _related(
     if isinstance(to, Description) and (fit := tuple(t for t in to.types if t in others)):
         to = replace(to, types=fit)
     return Description(types, (Related(relation, inverse, to, least),))
-
-
-def _filter(step: Filter, schema: Schema) -> Description:
-    """The things that meet a condition. To hold an entity is to be related to it."""
-    declared = _declared(step.relation, schema)
-    if isinstance(step.condition, Holds) and declared.object:
-        return _related(step.relation, True, NamedEntity(step.condition.value), 1, schema)
-    return Description(schema.subjects(declared), (Meets(step.relation, step.condition),))
 
 
 def _declared(relation: str, schema: Schema) -> Relation:
@@ -188,10 +181,8 @@ def _merged(one: Constraint | None, other: Constraint | None) -> Related | None:
 
 
 def is_single(described: Description, schema: Schema) -> bool:
-    """Whether it describes one thing at most, by a relation that has one value: where X was born.
-
-    A schema says so with `count` and `exclusive`.
-    """
+    """Whether it describes one thing at most, by a relation that has one value: where X was born. A
+    schema says so with `count` and `exclusive`."""
     for part in described.parts:
         if isinstance(part, Related) and isinstance(part.to, NamedEntity):
             relation = schema.relations[part.relation]
@@ -225,12 +216,11 @@ def _may_hold(part: Constraint, type_name: str, schema: Schema) -> bool:
     if isinstance(part, Except):
         return True
     if isinstance(part, Either):
-        options = part.options
-        return any(all(_may_hold(p, type_name, schema) for p in option) for option in options)
+        return any(all(_may_hold(p, type_name, schema) for p in option) for option in part.options)
     side = schema.subjects if isinstance(part, Meets) or part.inverse else schema.objects
     number = schema.relations[part.relation].property
-    alike = (one for one in schema.relations.values() if one.property == number)
-    return any(type_name in side(one) for one in alike)
+    alike = (relation for relation in schema.relations.values() if relation.property == number)
+    return any(type_name in side(relation) for relation in alike)
 
 
 def _without(one: Description, other: Description) -> Description:

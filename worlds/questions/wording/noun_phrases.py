@@ -91,11 +91,11 @@ class _Predicates:
     def _grouped(self, parts: Iterable[Constraint]) -> list[list[Constraint]]:
         groups: list[list[Constraint]] = []
         for part in parts:
-            found = next((group for group in groups if self._together(group[0], part)), None)
-            if found is None:
-                groups.append([part])
+            fitting = (group for group in groups if self._together(group[0], part))
+            if (group := next(fitting, None)) is not None:
+                group.append(part)
             else:
-                found.append(part)
+                groups.append([part])
         return groups
 
     def _together(self, one: Constraint, other: Constraint) -> bool:
@@ -138,8 +138,11 @@ class _Predicates:
             deniable = conjunction == "or" and not long
             return Clause(replace(verb, preposition=""), other, long=long, deniable=deniable)
         named = isinstance(first.to, NamedEntity)
+        before = verb.before
+        if self._phrases.is_one(first):  # the birthplace of X, not birthplaces
+            before = before.replace("[s]", "")
         return Clause(
-            verb.of_one() if self._phrases.is_one(first) else verb,
+            replace(verb, before=before),
             self._other_side(first, verb),
             denied=self._denied(first),
             beside=self._words.beside(first.relation, first.inverse) if named else None,
@@ -150,10 +153,8 @@ class _Predicates:
         )
 
     def _without(self, part: Related, missing: Sequence[Related], noun: Noun) -> Clause | None:
-        """Related to one but not to others, with one verb: played for A but not for B.
-
-        None where it would not be clear what is denied.
-        """
+        """Related to one but not to others, with one verb: played for A but not for B. None where
+        it would not be clear what is denied."""
         verb = self._words.verb(part.relation, part.inverse, noun, last=True)
         if verb.after or (not isinstance(part.to, NamedEntity) and not verb.preposition):
             return None
@@ -181,6 +182,7 @@ class _Predicates:
         return self._words.named(part) if named else self._phrases.members(part, verb)
 
     def _denied(self, part: Related) -> str:
+        """After a denial: "any film by X"."""
         if isinstance(part.to, NamedEntity):
             return self._words.named(part)
         return self._phrases.none_of(part) if part.at_least == 1 else ""
@@ -188,11 +190,11 @@ class _Predicates:
     def _meets(self, parts: Sequence[Meets], conjunction: _Conjunction, noun: Noun) -> Clause:
         relation, condition = parts[0].relation, parts[0].condition
         values = [self._words.value(part) for part in parts]
-        said = self._words.said(relation)
+        words = self._words.said(relation)
         if statement := self._words.statement(parts[0]):
             return Clause(statement, "", alone=statement.base == "have")
-        if said.kind and isinstance(condition, Holds):
-            kind = of_kind(noun, said, values)
+        if words.kind and isinstance(condition, Holds):
+            kind = of_kind(noun, words, values)
             either = f"[{kind.plural}|{with_article(kind.singular)}]"
             return Clause(Verb("be", "are", either, "", ""), "")
         verb = self._words.verb(relation, True, noun)
@@ -233,7 +235,6 @@ class NounPhrases:
         return self.phrase(part.to, "one" if one else "plural", part)
 
     def none_of(self, part: Related) -> str:
-        """After a denial: "any film by X"."""
         if isinstance(part.to, Mentioned):
             return self._mentioned(part.to, "any")
         assert isinstance(part.to, Description)
@@ -264,9 +265,7 @@ class NounPhrases:
         self, described: Description, number: str = "plural", within: Related | None = None
     ) -> str:
         """The noun and all that is said of it; `number`: plural, one ("a film"), any, or the.
-
-        `within`: what is said of others through them.
-        """
+        `within`: what is said of others through them."""
         phrase = self.structure(described, within)
         self._nouns[described] = phrase.noun
         noun = phrase.noun.plural if number == "plural" else getattr(phrase.noun, number)()

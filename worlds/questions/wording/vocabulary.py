@@ -3,7 +3,7 @@ and values that a schema and the names of entities give."""
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 from branchwise.base.errors import InputError
@@ -29,10 +29,8 @@ _SOUNDS_LIKE_A_CONSONANT = re.compile(r"(uni|use|euro|one\b|once\b)", re.IGNOREC
 @dataclass(frozen=True)
 class Verb:
     """A phrase of a schema's `said`, taken apart: a verb and the words around the other side.
-
     `form` is the plural ("were", "directed"), `base` the infinitive; both are empty for a phrase
-    without a verb ("by {}"). `preposition` is the word right before {} if it is one.
-    """
+    without a verb ("by {}"). `preposition` is the word right before {} if it is one."""
 
     base: str
     form: str
@@ -63,21 +61,10 @@ class Verb:
     def is_present(self) -> bool:
         return self.form in ("are", "have") or self.base == self.form
 
-    @property
-    def is_bare(self) -> bool:
-        """Whether nothing but a preposition stands around the other side: played for it."""
-        return not self.before and not self.after
-
-    def of_one(self) -> "Verb":
-        """The phrase for one name on the other side: the birthplace of X, not birthplaces."""
-        return replace(self, before=self.before.replace("[s]", ""))
-
     def finite(self, other: str, plural: bool = True) -> str:
-        """What they did: "were directed by Mara Voss"."""
         return self._around(self.form if plural else self._singular(), other, plural)
 
     def negated(self, other: str, plural: bool = True) -> str:
-        """What they did not do: "did not win the award"."""
         if self.base == "be":
             return self._around(f"{self.form if plural else self._singular()} not", other, plural)
         return self._around(f"{self.auxiliary(plural)} not {self.base}", other, plural)
@@ -94,27 +81,22 @@ class Verb:
         return "do" if plural else "does"
 
     def _singular(self) -> str:
-        if self.form in _BE:
-            return _BE[self.form]
-        if self.form == "have":
-            return "has"
-        return third_person(self.form) if self.is_present else self.form
+        """What he, she or it does: is, has, runs, teaches, carries."""
+        if self.form in _BE or self.form == "have":
+            return _BE.get(self.form, "has")
+        if not self.is_present:
+            return self.form
+        if re.search(r"(s|x|z|ch|sh|o)$", self.form):
+            return f"{self.form}es"
+        return re.sub(r"(?<![aeiou])y$", "ie", self.form) + "s"
 
     def _around(self, verb: str, other: str, plural: bool) -> str:
-        before, after = (_numbered(words, plural) for words in (self.before, self.after))
+        """Phrases have the plural or singular in brackets: [s], [their|its]."""
+        before, after = (
+            _BY_NUMBER.sub(lambda match: match[1] if plural else match[2] or "", words)
+            for words in (self.before, self.after)
+        )
         return " ".join(word for word in (verb, before, self.preposition, other, after) if word)
-
-
-def _numbered(words: str, plural: bool) -> str:
-    """The plural or singular of what a phrase has in brackets: [s], [their|its]."""
-    return _BY_NUMBER.sub(lambda match: match[1] if plural else match[2] or "", words)
-
-
-def third_person(verb: str) -> str:
-    """What he, she or it does: runs, teaches, carries."""
-    if re.search(r"(s|x|z|ch|sh|o)$", verb):
-        return f"{verb}es"
-    return re.sub(r"(?<![aeiou])y$", "ie", verb) + "s"
 
 
 def years_in_words(years: Years) -> str:
@@ -129,21 +111,16 @@ def years_in_words(years: Years) -> str:
 
 def amount_in_words(amount: Amount) -> str:
     """ "at least 300", "at most 90", "between 90 and 120": both included."""
-    least, most = amount.least, amount.most
-    if least is None or most is None:
-        return f"at least {_digits(least)}" if most is None else f"at most {_digits(most)}"
-    if least == most:
-        return f"exactly {_digits(least)}"
-    return f"between {_digits(least)} and {_digits(most)}"
-
-
-def _digits(number: float | None) -> str:
-    value = number or 0.0
-    return f"{int(value):,}" if value == int(value) else f"{value:,}"
+    bounds = (amount.least or 0.0, amount.most or 0.0)
+    least, most = (f"{int(n):,}" if n == int(n) else f"{n:,}" for n in bounds)
+    if amount.most is None:
+        return f"at least {least}"
+    if amount.least is None:
+        return f"at most {most}"
+    return f"exactly {least}" if least == most else f"between {least} and {most}"
 
 
 def count_in_words(count: int) -> str:
-    """Numbers up to ten are words."""
     return _COUNTS[count] if count < len(_COUNTS) else f"{count:,}"
 
 
@@ -178,10 +155,8 @@ _HUMAN = "Q5"
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun in both numbers. `general`: it says nothing of the type, as "people".
-
-    `plain`: both without kinds of it, by which it is mentioned again; by default the same.
-    """
+    """A noun in both numbers. `general`: it says nothing of the type, as "people". `plain`: both
+    without kinds of it, by which it is mentioned again; by default the same."""
 
     plural: str
     singular: str
@@ -300,9 +275,9 @@ class Vocabulary:
         """The name of the other side, and a verb for what that did: Mara Voss, directed."""
         if not isinstance(part.to, NamedEntity):
             return None
-        verbs = self.said(part.relation)
-        phrases = map(Verb.read, verbs.object if part.inverse else verbs.subject)
-        fit = [verb for verb in phrases if verb.is_active and verb.is_bare]
+        said = self.said(part.relation)
+        phrases = map(Verb.read, said.object if part.inverse else said.subject)
+        fit = [verb for verb in phrases if verb.is_active and not verb.before and not verb.after]
         return (self.named(part), self._random.choice(fit)) if fit else None
 
     def named(self, part: Related) -> str:
@@ -334,20 +309,17 @@ class Vocabulary:
         """What makes a noun of its own, "horror films": how it is said, and the words; or None."""
         options = part.options if isinstance(part, Either) else ((part,),)
         alone = [option[0] for option in options if len(option) == 1]
-        found = [p for p in alone if isinstance(p, Meets) and isinstance(p.condition, Holds)]
-        if len(found) < len(options) or len({p.relation for p in found}) > 1:
+        held = [p for p in alone if isinstance(p, Meets) and isinstance(p.condition, Holds)]
+        if len(held) < len(options) or len({p.relation for p in held}) > 1:
             return None
-        if any(map(self.statement, found)):
+        if any(map(self.statement, held)):
             return None
-        said = self.said(found[0].relation)
-        return (said, [self.value(p) for p in found]) if said.kind else None
+        said = self.said(held[0].relation)
+        return (said, [self.value(p) for p in held]) if said.kind else None
 
 
 def stutters(noun: Noun, verb: Verb) -> bool:
     """Whether noun and verb have the beginning of a word in common: directors directed."""
     words = re.findall(r"\w+", f"{verb.base} {verb.form} {verb.before}".lower())
-    return any(_alike(one, other) for one in noun.plural.lower().split() for other in words)
-
-
-def _alike(one: str, other: str) -> bool:
-    return min(len(one), len(other)) >= _BEGINNING and one[:_BEGINNING] == other[:_BEGINNING]
+    beginnings = {word[:_BEGINNING] for word in words if len(word) >= _BEGINNING}
+    return any(word[:_BEGINNING] in beginnings for word in noun.plural.lower().split())

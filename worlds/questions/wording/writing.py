@@ -9,6 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from string import Template
 from typing import Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -19,8 +21,15 @@ from branchwise.kg.schema import Schema
 from branchwise.worlds.questions.drafts import RejectedError
 from branchwise.worlds.questions.plans import Amount, Difference, Filter, GroupBy, Plan, PlanStep
 from branchwise.worlds.questions.wording.grammar import Grammar
-from branchwise.worlds.questions.wording.prompts import fill
 from branchwise.worlds.questions.wording.vocabulary import NameOf
+
+_PROMPTS = Path(__file__).parent / "prompts"
+
+
+def fill(name: str, **values: str) -> str:
+    """The prompt NAME.md with its `$variables` filled in, once: values are not read again."""
+    text = (_PROMPTS / f"{name}.md").read_text("utf-8").strip()
+    return Template(text).substitute(values)
 
 
 class TextModelError(Exception):
@@ -160,22 +169,42 @@ def check(text: str, plan: Plan, steps: Sequence[str], names: Iterable[str]) -> 
     What relations the text speaks of is not seen here: that is a reviewer's part.
     """
     ordered = sorted(names, key=lambda name: (-len(name), name))
-    said = _without_names(_plain(text), ordered)
+    rest = _plain(text)
+    words = _without_names(rest, ordered)
     asked = [_without_names(_PLACE.sub("", _plain(step)), ordered) for step in steps]
-    if "\n" in text or not said.isprintable() or not said.endswith("?") or _BREAK.search(said):
+    if "\n" in text or not words.isprintable() or not words.endswith("?") or _BREAK.search(words):
         raise StrayError("not one question", text)
     if len(text.split()) > MAX_WORDS or len(text) > MAX_CHARACTERS:
         raise StrayError("too long", f"{len(text.split())} words, {len(text)} characters")
-    _check_names(_plain(text), ordered)
-    _check_items(said, " ".join(asked), ordered)
-    _check_other_names(said, " ".join(asked))
-    _check_numbers(numbers_in(said), _numbers_asked(plan, asked))
-    if any(isinstance(step, Difference) for step in plan.steps) and not NEGATION.search(said):
+    for name in ordered:
+        if not name.islower():
+            rest, count = _whole(name).subn(_NAME, rest)
+            if not count:
+                raise StrayError("drops a name", name)
+    every = " ".join(asked)
+    for name in ordered:
+        # Each word of a name in lower case, perhaps with another ending: "comedies" for "comedy".
+        for word in name.split() if name.islower() else ():
+            stem = re.escape(word[:-1] if len(word) > 4 else word)
+            inflected = re.compile(rf"\b{stem}", re.I)
+            if inflected.search(every) and not inflected.search(words):
+                raise StrayError("drops a name", name)
+    _check_other_names(words, every)
+    wanted: set[str] = set()
+    for step, in_words in zip(plan.steps, asked, strict=True):
+        # Not the numbers by which steps refer to each other.
+        places = {str(source + 1) for source in step.sources}
+        wanted |= numbers_in(in_words) - places | _bounds(step) & places
+    numbers = numbers_in(words)
+    if dropped := sorted(wanted - numbers):
+        raise StrayError("drops a number", dropped[0])
+    if added := sorted(numbers - wanted):
+        raise StrayError("adds a number", added[0])
+    if any(isinstance(step, Difference) for step in plan.steps) and not NEGATION.search(words):
         raise StrayError("drops a negation")
 
 
 def _plain(text: str) -> str:
-    """With straight quotation marks and single blanks."""
     return " ".join(text.translate(_STRAIGHT).split())
 
 
@@ -194,28 +223,6 @@ def _whole(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(_plain(name))}(?!\w)")
 
 
-def _check_names(text: str, names: Iterable[str]) -> None:
-    for name in names:
-        if not name.islower():
-            text, found = _whole(name).subn(_NAME, text)
-            if not found:
-                raise StrayError("drops a name", name)
-
-
-def _check_items(said: str, asked: str, names: Iterable[str]) -> None:
-    """Each word of a name in lower case must be there, where the steps call the item by it."""
-    for name in names:
-        words = [_inflected(word) for word in name.split() if name.islower()]
-        if any(word.search(asked) and not word.search(said) for word in words):
-            raise StrayError("drops a name", name)
-
-
-def _inflected(word: str) -> re.Pattern[str]:
-    """The word with another ending: "comedies" for "comedy"."""
-    stem = word[:-1] if len(word) > 4 else word
-    return re.compile(rf"\b{re.escape(stem)}", re.I)
-
-
 def _check_other_names(said: str, asked: str) -> None:
     """Refuse what begins like a name and does not stand in the steps."""
     known = set(re.findall(r"\w+", asked))
@@ -227,24 +234,7 @@ def _check_other_names(said: str, asked: str) -> None:
             raise StrayError("adds a name", word)
 
 
-def _check_numbers(said: set[str], asked: set[str]) -> None:
-    if dropped := sorted(asked - said):
-        raise StrayError("drops a number", dropped[0])
-    if added := sorted(said - asked):
-        raise StrayError("adds a number", added[0])
-
-
-def _numbers_asked(plan: Plan, steps: Sequence[str]) -> set[str]:
-    """The numbers of the steps but those by which they refer to each other."""
-    found: set[str] = set()
-    for step, words in zip(plan.steps, steps, strict=True):
-        places = {str(source + 1) for source in step.sources}
-        found |= numbers_in(words) - places | _bounds(step) & places
-    return found
-
-
 def _bounds(step: PlanStep) -> set[str]:
-    """The numbers of a step's own."""
     if isinstance(step, GroupBy):
         return {str(step.at_least)}
     if isinstance(step, Filter) and isinstance(step.condition, Amount):
@@ -255,8 +245,8 @@ def _bounds(step: PlanStep) -> set[str]:
 
 def numbers_in(text: str) -> set[str]:
     """Numbers in figures: "1,200" as 1200, "three" as 3."""
-    found = (match[0].lower().replace(",", "") for match in _NUMBER.finditer(text))
-    return {_NUMBER_WORDS.get(number, number) for number in found}
+    numbers = (match[0].lower().replace(",", "") for match in _NUMBER.finditer(text))
+    return {_NUMBER_WORDS.get(number, number) for number in numbers}
 
 
 _QUOTES = {'"': '"', "“": "”"}
@@ -282,10 +272,8 @@ class ModelWriter:
     def question(
         self, plan: Plan, steps: Sequence[str], name: Callable[[str], str], fallback: str
     ) -> Written:
-        """The plan as a question: the model's if it kept to the plan, else `fallback`.
-
-        `steps` are the numbered steps in words, and `name` gives what they call an entity.
-        """
+        """The plan as a question: the model's if it kept to the plan, else `fallback`. `steps` are
+        the numbered steps in words, and `name` gives what they call an entity."""
         names = list(dict.fromkeys(name(entity) for entity in plan.entities()))
         prompt = fill(
             "write_question", steps="\n".join(steps), names="; ".join(names), most=str(MAX_WORDS)
@@ -317,10 +305,8 @@ class Verbalization(NamedTuple):
 
 
 class Verbalizer:
-    """The grammar, with a writer and a reviewer where there are models for them.
-
-    `strayed` counts why a writer's text was left for the grammar's.
-    """
+    """The grammar, with a writer and a reviewer where there are models for them. `strayed` counts
+    why a writer's text was left for the grammar's."""
 
     def __init__(
         self,
@@ -340,7 +326,6 @@ class Verbalizer:
         return self._worder.sayable(relation, inverse)
 
     def say(self, plan: Plan, name: NameOf, variant: int) -> Verbalization:
-        """The plan as a question."""
         text = self._worder.question(plan, name, variant)
         steps = self._worder.steps(plan, name)
         if self._writer is None:
@@ -352,10 +337,8 @@ class Verbalizer:
 
     def review_template(self, plan: Plan, kind: NameOf) -> None:
         """Ask once for all plans with the same relations whether such questions can make sense.
-
         `kind`: what stands for each entity, as "a certain film". Raises RejectedError, and
-        TextModelError where the reviewer does not answer.
-        """
+        TextModelError where the reviewer does not answer."""
         if self._reviewer is None:
             return
         steps = self._worder.steps(plan, kind)
@@ -373,5 +356,5 @@ class Verbalizer:
         if self._reviewer is None:
             return
         steps = self._worder.steps(plan, name)
-        if not all(self._reviewer.judge(said.text, steps, found).valid for found in answers):
+        if not all(self._reviewer.judge(said.text, steps, own).valid for own in answers):
             raise RejectedError("the reviewer finds the question invalid")

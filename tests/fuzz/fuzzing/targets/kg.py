@@ -143,8 +143,8 @@ def answered_by(search_api: bool = False) -> Callable[[Ground, Path], Opened]:
 
     @contextmanager
     def opened(ground: Ground, here: Path) -> Iterator[Check]:
+        from branchwise.kg.open import RemoteKg, RemoteSettings
         from branchwise.kg.remote.client import ClientSettings
-        from branchwise.kg.remote.endpoint import RemoteKg, RemoteSettings
         from branchwise.kg.sparql.prepare import prepare
 
         with serving() as server:
@@ -185,7 +185,7 @@ def _searches(kg: Any) -> list[Callable[[], object]]:
 
 def _all_asks(kg: Any) -> list[Callable[[], object]]:
     from branchwise.kg.schema import load_domain, merge
-    from branchwise.worlds.questions.endpoint_facts import EndpointFacts
+    from branchwise.worlds.questions.facts import EndpointFacts
 
     schema = merge({"films": load_domain(SLICE / "films.yaml")})
     relation = next(iter(schema.relations))

@@ -24,16 +24,7 @@ from support.kg.plain.kg import Literal, Node, PlainKg, shorten
 if TYPE_CHECKING:
     from branchwise.kg.answers import QueryResult, Term
 
-EVALUATED = (
-    expressions,
-    forms,
-    groups,
-    label_corners,
-    labels,
-    paths,
-    patterns,
-    times,
-)
+EVALUATED = (expressions, forms, groups, label_corners, labels, paths, patterns, times)
 
 
 def queries_of(file: str) -> dict[str, str]:

@@ -4,17 +4,7 @@ from collections import Counter
 
 from support.kg.plain.answers import Expected, InOrder, OneOf, Row, evaluation
 from support.kg.plain.choices import award_year, club, film_year, prize
-from support.kg.plain.kg import (
-    FILM,
-    HUMAN,
-    Literal,
-    Node,
-    PlainKg,
-    date,
-    integer,
-    text,
-    year,
-)
+from support.kg.plain.kg import FILM, HUMAN, Literal, Node, PlainKg, date, integer, text, year
 
 
 def _films_of_the_year(g: PlainKg) -> Expected:
