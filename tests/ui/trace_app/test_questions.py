@@ -9,7 +9,6 @@ from textual.pilot import Pilot
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.tasks import TASKS
 from branchwise.runs.store import RunSpec, create_run
-from branchwise.ui import trace_app
 from branchwise.ui.trace_app.app import TraceApp
 from branchwise.ui.trace_app.question_list import QuestionList, columns_at
 from branchwise.ui.trace_app.trace_screen import TraceScreen
@@ -258,10 +257,8 @@ async def test_a_long_list_scrolls_and_reads_no_more_than_it_shows(tmp_path: Pat
             return super().line(row)
 
     class Lone(App[None]):
-        CSS_PATH = Path(trace_app.__file__).with_name("app.tcss")
-
         def compose(self):
-            yield QuestionList(run, run.heads)
+            yield QuestionList(run)
 
     branch = Branch(name="default", answers=(Answer(text="x"),))
     many = [Question(id=f"q{n}", question=f"Who? {n}", branches=(branch,)) for n in range(3600)]
@@ -271,7 +268,7 @@ async def test_a_long_list_scrolls_and_reads_no_more_than_it_shows(tmp_path: Pat
     async with app.run_test(size=SMALL) as pilot:
         found = app.query_one(QuestionList)
         found.focus()
-        found.show(run, run.heads, range(run.count))
+        found.show(run, range(run.count))
         await pilot.press("end")
         assert "q3599" in screen_lines(app)[-1]
         assert screen_lines(app)[-1].startswith("›")
