@@ -110,20 +110,14 @@ def _load_kinds() -> None:
 
 
 def label(event: Event) -> str:
-    """One line of at most 160 printable characters, the essential first.
-
-    A step that a fork edited says so first.
-    """
+    """One line of at most 160 printable characters, the essential first; says if it was edited."""
     body = event.body
     words = words_of(body).label(body) if _is_understood(event) else _as_recorded(event)
     return short(printable(f"edited {words}" if body.edited else words, " "), MAX_LABEL)
 
 
 def describe(event: Event, *, passages: int = SHOWN_RESULTS) -> list[str]:
-    """The lines that say what a step did; of a search or query, the first `passages` results.
-
-    One that a fork edited says so.
-    """
+    """The lines that say what a step did; of a search or query, the first `passages` results."""
     body, lines = event.body, [_as_recorded(event)]
     if _is_understood(event):
         lines = list(words_of(body).lines(body, passages))

@@ -117,8 +117,7 @@ class TraceApp(App[None]):
         self.push_screen(TraceScreen(run, row, step))
 
     def compare(self, run: RunView, row: int, other: RunView, *, side: int = 0) -> None:
-        """Show a question's traces in two runs side by side, the cursor on `side`; or say that one
-        has none."""
+        """Show a question's traces in two runs side by side, the cursor on `side`."""
         line = safe_line(run, row)
         beside = self.row_of(other, line.id, line.epoch)
         if beside is not None:

@@ -77,11 +77,8 @@ def run_aside(
     then: Callable[[T], None],
     failed: Callable[[Exception], None],
 ) -> None:
-    """Call `work` on a thread, then `then` with its result, or `failed`, in the app.
-
-    Nothing that `work` uses may be used by another thread: it opens its own runs. If the app has
-    ended meanwhile, neither is called; the thread ends with the process.
-    """
+    """Call `work` on a thread, which opens its own runs; then `then` or `failed` in the app, if it
+    has not ended."""
 
     def body() -> None:
         try:

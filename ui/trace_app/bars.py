@@ -116,8 +116,7 @@ class FilterBar(Widget):
 def in_words(
     how: Arrangement, shown: int, total: int, other: str | None = None, task: str = ""
 ) -> str:
-    """An arrangement as a sentence; `other`: the run that the shown questions differ from; `task`
-    says what its subsets are called."""
+    """An arrangement as a sentence; `other`: the run that the shown questions differ from."""
     words = TASKS.get(task, DEFAULT).subset_words
     filters = [words[how.subset]] if how.subset != "all" else []
     filters += [how.status] if how.status else []

@@ -241,8 +241,7 @@ class ForkScreen(ModalScreen[None]):
         self._say(text or type(error).__name__, wrong=True)
 
     def _made(self, made: tuple[Path, list[str]]) -> None:
-        """Run the fork and show both; if the dialog was closed meanwhile, the fork is made but not
-        run."""
+        """Run the fork and show both; if the dialog was closed meanwhile, it is not run."""
         app, (path, warnings) = self.trace_app, made
         for warning in warnings:
             app.notify(drawn(warning)[:300], severity="warning", markup=False)

@@ -81,8 +81,7 @@ class ForkPlan:
         )
 
     def out(self, folder: str) -> Path | None:
-        """The folder that the user entered, None for the offered one. Raises InputError where
-        something already exists."""
+        """The folder that was entered, None for the offered one. Raises InputError if it exists."""
         if not folder.strip() or folder in (str(self.folder), f"{self.folder}/"):
             return None
         path = Path(folder.strip()).expanduser()
@@ -101,10 +100,7 @@ def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
 
 
 def first_plan(parent: Path, meta: Mapping[str, Any], trace: Trace, step: int) -> ForkPlan:
-    """The part of the plan that the trace and the run's record give at once.
-
-    Raises InputError where the step cannot be forked.
-    """
+    """What the trace and the run's record give at once. Raises InputError for what has no fork."""
     line = trace.line
     if line.status not in ("done", "failed"):
         raise InputError(f"{line.id} has not ended yet", remedy="fork it when it has")

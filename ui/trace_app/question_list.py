@@ -71,10 +71,7 @@ def _score_cell(place: int, line: ItemLine) -> str:
 
 
 def _labels_cell(width: int, line: ItemLine) -> str:
-    """Error labels in words, as many as fit and how many more there are: `never retrieved +2`.
-
-    A failed item says so first, since not only its mark's colour must.
-    """
+    """As many labels as fit and how many more there are; that an item failed comes first."""
     if line.labels is None and line.status == "done":
         return "…"
     words = ["failed"] if line.status == "failed" else []

@@ -98,10 +98,7 @@ class StepTree(CursorList):
     def show(
         self, steps: Sequence[Step], selected: int | None = None, *, nothing: str = NOTHING
     ) -> None:
-        """Show these steps, or `nothing`, with the cursor on the step `selected`, else the first.
-
-        A step that is out of view is scrolled to the middle, to show what is around it.
-        """
+        """Show these steps, or `nothing`, the cursor on `selected`, in the middle if need be."""
         self.steps, self.length, self._nothing = steps, len(steps), nothing
         self._digits = max((len(str(step.seq)) for step in steps), default=1)
         cursor = next((n for n, step in enumerate(steps) if step.seq == selected), 0)

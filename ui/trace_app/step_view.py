@@ -108,10 +108,7 @@ def _pieces(block: Block, width: int) -> Iterator[tuple[int, int, int]]:
 def find_place(
     blocks: Sequence[Block], place: EvidencePlace, forms: Sequence[str] = ()
 ) -> tuple[int, int | None] | None:
-    """The number of the block that shows a place, and the character to be in sight, if any.
-
-    `forms`: the texts of the answer, of which one is marked there. None where no block shows it.
-    """
+    """The block that shows a place, and the character where one of `forms` is marked, if any."""
     if place.row is not None and place.passage is None:
         return _row(blocks, place.row)
     for number, block in enumerate(blocks):
@@ -204,11 +201,7 @@ class StepView(ScrollView, can_focus=True):
         self.scroll_to(0, y if keep else 0, animate=False, force=True, immediate=True)
 
     def show_block(self, number: int, offset: int | None = None) -> None:
-        """Open a block and make it the current one; its title is on top of what is seen.
-
-        The line of the character at `offset` stands out; where it would be out of sight it is
-        brought to the middle.
-        """
+        """Open a block, its title on top; the line of the character at `offset` stands out."""
         self.current = number
         self._target = None if offset is None else (number, offset)
         self._folded.discard(number)

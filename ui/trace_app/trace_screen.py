@@ -278,8 +278,7 @@ class TraceScreen(RunScreen):
             self._settle(replace(self.trace, unjudged=None))
 
     def _settle(self, trace: Trace) -> None:
-        """Show the judged trace; the selected step and answer stay, unless the user asked for a
-        loss."""
+        """Show the judged trace; step and answer stay, unless the user asked for a loss."""
         self.trace = trace
         if self._header.noted.startswith(WORKING):
             self._header.note()

@@ -87,10 +87,7 @@ def trace_of(
 
 
 def judged(trace: Trace, errors: ItemErrors | None = None) -> Trace:
-    """A trace with its errors: those given, else worked out of its events by names alone.
-
-    May be called on any thread: nothing is read. A trace that is judged is returned as it is.
-    """
+    """A trace with its errors: those given, else worked out by names alone, on any thread."""
     item = trace.unjudged
     if item is None:
         return trace
@@ -170,10 +167,7 @@ def judged_lines(
 
 
 def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines]:
-    """Gold and predicted answers side by side, without verdicts.
-
-    Branches of the same name are paired; nothing more is claimed.
-    """
+    """Gold and predicted answers without verdicts, branches of the same name side by side."""
     left = dict(answers)
     shown = []
     for branch in branches:
@@ -185,10 +179,7 @@ def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines
 
 
 def _beside_lines(pairs: Iterable[Beside]) -> list[BranchLines]:
-    """A task's own alignment (`Task.beside`).
-
-    No answer is right or wrong: a predicted one says how far it agrees with the gold one.
-    """
+    """A task's own alignment: a predicted answer says how far it agrees with the gold one."""
     shown = []
     for pair in pairs:
         why = ", ".join(f"{name} {number(score)}" for name, score in pair.scores)

@@ -185,8 +185,7 @@ def arranged(run: "RunView", how: Arrangement, other: "RunView | None" = None) -
 
 
 def differs(a: ItemLine, b: ItemLine | None) -> bool:
-    """Whether an item is missing from another run or ended differently there: in status or in a
-    metric."""
+    """Whether an item is missing from another run or ended with another status or metric there."""
     return b is None or _ending(a) != _ending(b)
 
 

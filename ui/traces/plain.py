@@ -37,10 +37,7 @@ _VERDICTS = {
 
 
 def plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
-    """Everything that blocks hold, folded ones too; a block's text stands below its title.
-
-    A passage's title says which gold answers it names, since nothing is marked here.
-    """
+    """Everything that blocks hold; a passage's title says which gold answers it names."""
     for block in blocks:
         margin = "  " if block.title else ""
         if block.title:
@@ -128,8 +125,7 @@ def _cells(line: ItemLine, heads: Sequence[str], *, with_epoch: bool) -> list[st
 
 
 def item_lines(run: RunView, row: int, *, passages: int) -> Iterator[str]:
-    """Each step under its number, then gold, and where it was lost; of a search or query the first
-    `passages` results."""
+    """Each step under its number, then gold, and where it was lost."""
     trace = run.trace(row)
     yield from trace_lines(trace.events, passages)
     yield from gold_lines(trace.gold, trace.gold_set)
@@ -142,8 +138,7 @@ def item_lines(run: RunView, row: int, *, passages: int) -> Iterator[str]:
 
 
 def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:
-    """Everything that the trace holds of one step. Raises InputError at once if the step does not
-    exist."""
+    """Everything that the trace holds of a step. Raises InputError at once if it has none."""
     trace = run.trace(row)
     if trace.event(step) is None:
         there = f"its steps are 0 to {trace.events[-1].seq}" if trace.events else "it has none yet"

@@ -69,10 +69,7 @@ def unread(item: int, problem: str) -> ItemLine:
 
 
 def answered(raw: RawItem, question: Question | None = None) -> AnsweredItem | None:
-    """The item as scorers read it; None where it has not ended or its record is damaged.
-
-    `question`: None reads it without the passages that it brought, which no metric looks at.
-    """
+    """As scorers read it, by default without passages; None if it has not ended or is damaged."""
     if raw.outcome is None:
         return None
     try:
@@ -243,8 +240,7 @@ class RunScores:
         return replace(item, question=item.question.by_gold_set(known), gold_set=known)
 
     def kept_errors(self, item: int, *, failed: bool) -> ItemErrors | None:
-        """Where the item's answers were lost as it was saved; None if it was not, or is
-        outdated."""
+        """Where the item's answers were lost as it was saved; None if that is outdated."""
         if self._digest is None:
             return None
         try:
@@ -258,10 +254,7 @@ class RunScores:
     def kept_labels(
         self, first: int, last: int, failed: Mapping[int, bool]
     ) -> dict[int, tuple[str, ...]]:
-        """Saved error labels of the items from `first` to `last` that ended.
-
-        `failed` says of each how it ended; labels of an attempt that ended otherwise are old.
-        """
+        """Saved error labels of the items in `failed`, as far as they are of how each ended."""
         labels: dict[int, tuple[str, ...]] = {}
         if self._digest is None:
             return labels
@@ -279,10 +272,7 @@ class RunScores:
         return labels
 
     def _holds(self, record: Mapping[str, Any], *, failed: bool) -> bool:
-        """Whether saved errors are of how the item ended, and tell all that is told of them now.
-
-        By names alone those that do not are worked out again; a model's alignment is kept.
-        """
+        """Whether saved errors are of how the item ended and tell all that is told now."""
         is_told = self._digest != self._digests[-1] or "unmentioned" in record
         return is_told and (record["error"] is not None) is failed
 

@@ -83,10 +83,7 @@ class RunView:
 
     @classmethod
     def open(cls, path: Path, name: str | None = None) -> Self:
-        """Open a run folder; `name` if it differs from the folder's.
-
-        Raises InputError if the folder holds no run that this version can read.
-        """
+        """Open a run folder; `name` if it differs from the folder's. Raises InputError."""
         reader = open_run(path)
         try:
             return cls(reader, name)
@@ -118,8 +115,7 @@ class RunView:
             return self._known(row)
 
     def leave_scoring(self) -> None:
-        """Until `refresh`, only `label_some` and `trace` compute scores, so that drawing rows never
-        waits."""
+        """Until `refresh`, only `label_some` and `trace` compute scores: rows never wait."""
         self._allowance = 0.0
 
     def lines(self) -> Sequence[ItemLine]:
@@ -137,8 +133,7 @@ class RunView:
         return None if item is None else self._row_of[item]
 
     def summary(self, *, quick: bool = False) -> RunLine:
-        """The run on one line: how far it is, and the means of what has ended. `quick`: without
-        means that were not saved, since computing them means reading rows."""
+        """The run on one line; `quick`: without means that were not saved."""
         with self._reading():
             progress, scores = self._reader.progress(), self._scores
             fresh = scores.items == progress["done"] + progress["failed"]
@@ -152,10 +147,7 @@ class RunView:
             return run_line(self.name, self.meta, progress, self.heads, means)
 
     def trace(self, row: int, *, judge: bool = True) -> Trace:
-        """An item's trace, of any status: what is there of it by now.
-
-        Without `judge`, errors that were not saved are left to `answers.judged`.
-        """
+        """An item's trace, of any status; without `judge`, errors are left to `answers.judged`."""
         with self._reading():
             self.line(row)
             if row in self._unscored:

@@ -174,10 +174,7 @@ def in_order(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
 
 
 def tree(events: Iterable[Event]) -> list[TreeNode]:
-    """The events as a tree, never deeper than four.
-
-    Calls of one turn end in any order; they stand in the order in which the model made them.
-    """
+    """The events as a tree, never deeper than four; calls stand in the order of their turn."""
     roots: list[TreeNode] = []
     turns: list[TreeNode] = []
     stage: TreeNode | None = None

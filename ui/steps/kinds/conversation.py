@@ -101,10 +101,7 @@ def _cut(body: Model) -> list[str]:
 
 
 def _reply(text: str) -> str:
-    """Of an answer in the form that was asked for, the reasoning: its branches follow.
-
-    Empty without branches: the reasoning is then shown with the answer.
-    """
+    """Of an answer in the right form, the reasoning, if its branches are to follow."""
     import orjson
 
     try:
