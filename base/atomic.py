@@ -47,7 +47,7 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
                 yield stream
             return
         remove_abandoned(path)
-        descriptor, partial = _locked_file(path)
+        descriptor, partial = _locked(path)
         try:
             with os.fdopen(descriptor, "wb") as stream:
                 yield stream
@@ -84,8 +84,10 @@ def write_named(path: Path, data: bytes) -> None:
     try:
         if path.is_dir():
             raise InputError("is a folder", where=str(path), remedy="name a file")
-        if _is_database(path):
-            raise InputError("is a database", where=str(path), remedy="name another file")
+        if path.is_file():
+            with path.open("rb") as stream:
+                if stream.read(len(_SQLITE)) == _SQLITE:
+                    raise InputError("is a database", where=str(path), remedy="name another file")
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, data)
     except OSError as error:
@@ -94,22 +96,13 @@ def write_named(path: Path, data: bytes) -> None:
         ) from None
 
 
-def _is_database(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        return stream.read(len(_SQLITE)) == _SQLITE
-
-
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """An empty folder to fill, renamed to `path` at the end, gone after an error or Ctrl-C.
 
-    What stands at `path` is replaced only then. A process that is killed leaves a hidden folder
-    behind, which nothing loads and the next call removes. Files get the modes of the umask, also
-    those that a library made for its user alone. Raises InputError where no folder can be made,
-    where the disk is full, and for the folder that the process is in: it would be left in one
-    that is gone.
+    What stands at `path` is replaced only then. Files get the modes of the umask, also those that a
+    library made for its user alone. Raises InputError where no folder can be made, where the disk
+    is full, and for the folder that the process is in.
     """
     try:
         path = path.resolve()
@@ -119,7 +112,7 @@ def new_folder(path: Path) -> Iterator[Path]:
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(path)
-        lock, partial = _locked_folder(path)
+        lock, partial = _locked(path, folder=True)
     except OSError as error:
         raise InputError(
             f"cannot create a folder here ({error.strerror})",
@@ -139,10 +132,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder of our own, also if a library's thread is still writing one file more.
-
-    What cannot be removed stays.
-    """
+    """Remove a folder of our own, as far as that can be, also while a library's thread writes."""
     for _ in range(_ATTEMPTS):
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():
@@ -150,15 +140,15 @@ def remove_folder(path: Path) -> None:
 
 
 def _replace(partial: Path, path: Path) -> None:
-    """Give the new folder its name; one that is there goes where the new one was.
-
-    Where two names cannot be swapped at once, the old one steps aside first: a process that is
-    killed just then leaves it there, and `remove_abandoned` puts it back.
-    """
+    """Give the new folder its name. A process that is killed between two renames leaves the old one
+    where `remove_abandoned` finds it."""
     new, old = partial / _NEW, partial / _OLD
+    # Where the system (Linux) and the file system can, both names change in one step.
+    swap = getattr(ctypes.CDLL(None), "renameat2", None)
+    names = os.fsencode(new), os.fsencode(path)
     if not path.exists():
         new.rename(path)
-    elif not _swapped(new, path):
+    elif not swap or swap(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) != 0:
         path.rename(old)
         try:
             new.rename(path)
@@ -167,42 +157,23 @@ def _replace(partial: Path, path: Path) -> None:
             raise
 
 
-def _swapped(one: Path, other: Path) -> bool:
-    """Swap two names in one step, where the system (Linux) and the file system can."""
-    swap = getattr(ctypes.CDLL(None), "renameat2", None)
-    names = os.fsencode(one), os.fsencode(other)
-    if swap is None:
-        return False
-    done: int = swap(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE)
-    return done == 0
-
-
-def _locked_file(path: Path) -> tuple[int, Path]:
-    """A new hidden file beside `path`, open and locked."""
-    while True:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX)
-        if _lock(handle, Path(name)):
+def _locked(path: Path, *, folder: bool = False) -> tuple[int, Path]:
+    """A new hidden file or folder beside `path`, and the open handle that holds its lock."""
+    while True:  # another process may take it for abandoned before it is locked
+        if folder:
+            name = tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX)
+            try:
+                handle = os.open(name, os.O_RDONLY)
+            except FileNotFoundError:
+                continue
+        else:
+            prefix = f".{path.name}."
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=_SUFFIX)
+        with suppress(OSError):  # a file system without locks, where nothing is taken for abandoned
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if Path(name).exists():
             return handle, Path(name)
-
-
-def _locked_folder(path: Path) -> tuple[int, Path]:
-    """A new hidden folder beside `path`, and the handle that holds its lock."""
-    while True:
-        name = tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX)
-        with suppress(FileNotFoundError):
-            handle = os.open(name, os.O_RDONLY)
-            if _lock(handle, Path(name)):
-                return handle, Path(name)
-
-
-def _lock(handle: int, path: Path) -> bool:
-    """Lock what was just made. False, and closed, where another process took it for abandoned."""
-    with suppress(OSError):  # a file system without locks, where nothing is taken for abandoned
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    if path.exists():
-        return True
-    os.close(handle)
-    return False
+        os.close(handle)
 
 
 def remove_abandoned(path: Path) -> None:

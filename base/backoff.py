@@ -22,8 +22,7 @@ def sign_of_status(status: int, wait: float | None) -> Sign:
 
 
 def host_of(server: str) -> str:
-    """How messages call a server: its host, with the port where the address names one; "" for what
-    is no address."""
+    """How messages call a server: host and port of its address; "" for what is no address."""
     try:
         return urlsplit(server.removeprefix("http:") if "http:http" in server else server).netloc
     except ValueError:

@@ -17,8 +17,7 @@ _OPTIONS = {"role_decoding": "role", "tools": "tool"}
 class InputError(Exception):
     """Bad input: a file, an option, a spec. The command line prints it and exits with 2.
 
-    The message is one line: where, what is wrong, what to do about it. Each part is cut in its
-    middle where it repeats too much of the input.
+    The message is one line: where, what is wrong, what to do about it, each of bounded length.
     """
 
     def __init__(self, what: str, *, where: str | None = None, remedy: str | None = None) -> None:
@@ -44,8 +43,7 @@ def raising(kind: str, error: InputError) -> NoReturn:
 
 
 class SettingNames:
-    """How a place writes settings, which are called by their fields' names: as the command line
-    does, unless a subclass says otherwise."""
+    """How a place writes the settings of these fields: as the command line, or as a subclass."""
 
     def name(self, setting: str) -> str:
         """The setting itself: `--corpus`."""
@@ -77,31 +75,22 @@ def _cut(text: str) -> str:
 def did_you_mean(
     name: str, known: Iterable[str], *, else_: str = "", most: int = 1, cutoff: float = 0.6
 ) -> str:
-    """The nearest known names as a question; without a near one, `else_` or all known names.
-
-    `temp` is near `temperature`, which alone begins with it.
-    """
+    """The nearest known names as a question, or the one it begins; else `else_` or all of them."""
     names = list(known)
-    near = nearest(name, names, most, cutoff) or _begun(name, names)
+    near = nearest(name, names, most, cutoff)
+    if not near and len(name) >= _SHORT:
+        longer = [other for other in names if other.casefold().startswith(name.casefold())]
+        near = longer if len(longer) == 1 else []
     if near:
         return f"did you mean {' or '.join(near)}?"
     return else_ or f"known are {', '.join(names)}"
 
 
 def nearest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """Up to `most` known names that are like `name`, in any case, the nearest first.
-
-    `cutoff`: the least likeness that counts, from 0 to 1 (`difflib.SequenceMatcher.ratio`).
-    """
+    """Up to `most` known names of a likeness (`difflib`, 0 to 1) of `cutoff`, in any case."""
     folded = {other.casefold(): other for other in known}
     near = difflib.get_close_matches(name[:200].casefold(), folded, n=most, cutoff=cutoff)
     return [folded[other] for other in near]
-
-
-def _begun(name: str, known: Iterable[str]) -> list[str]:
-    """The one known name that begins like this; none where several do, or it is very short."""
-    longer = [other for other in known if other.casefold().startswith(name.casefold())]
-    return longer if len(name) >= _SHORT and len(longer) == 1 else []
 
 
 _MODULES: Mapping[str, tuple[str, ...]] = {
@@ -124,11 +113,7 @@ def missing(modules: Iterable[str]) -> list[str]:
 def require(
     extra: str, doing: str, where: str | None = None, modules: tuple[str, ...] = ()
 ) -> None:
-    """Raise InputError with the command that installs `extra` where a module of it is missing.
-
-    `doing`: what needs them, to begin the line. `modules`: those that this needs, by default all
-    of the extra.
-    """
+    """Raise InputError where one of `modules`, by default of `extra`, is missing for `doing`."""
     lacking = missing(modules or _MODULES[extra])
     if lacking:
         names = " and ".join(filter(None, (", ".join(lacking[:-1]), lacking[-1])))

@@ -46,11 +46,9 @@ def open_data(path: Path) -> Iterator[IO[bytes]]:
 
 
 def cannot_read(path: Path, error: OSError) -> InputError:
-    """The refusal of a file that the system does not let this user read: nothing says that it is
-    damaged."""
-    remedy = (
-        "ask its owner to make it readable" if error.errno in (errno.EACCES, errno.EPERM) else None
-    )
+    """The refusal of a file that the system does not let this user read."""
+    denied = error.errno in (errno.EACCES, errno.EPERM)
+    remedy = "ask its owner to make it readable" if denied else None
     return InputError(f"cannot be read ({error.strerror or error})", where=str(path), remedy=remedy)
 
 
@@ -68,9 +66,7 @@ def _zstandard_stream(path: Path) -> IO[bytes]:
     import zstandard
 
     class Reader(io.RawIOBase):
-        """The frames of a file one after the other. zstandard's own reader takes a frame that is
-        cut off for a whole one.
-        """
+        """The frames of a file one after the other; zstandard's own takes a cut one for whole."""
 
         def __init__(self) -> None:
             self._file = path.open("rb")
@@ -110,10 +106,7 @@ def _zstandard_stream(path: Path) -> IO[bytes]:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Number (from 1) and bytes of each line that is not blank.
-
-    Raises InputError for a line of more than `MAX_LINE_BYTES`.
-    """
+    """Number (from 1) and bytes of each line that is not blank. Raises InputError for long ones."""
     with open_data(path) as stream:
         yield from lines_of(stream, path)
 
@@ -139,10 +132,7 @@ def lines_of(
 
 
 def without_mark(start: bytes, path: Path) -> bytes:
-    """The start of a text file without the mark (BOM) with which some editors begin it.
-
-    Raises InputError where the mark is UTF-16's.
-    """
+    """The start of a text file without its mark (BOM). Raises InputError for UTF-16."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError("is UTF-16", where=str(path), remedy="save it as UTF-8")
     return start.removeprefix(codecs.BOM_UTF8)
@@ -153,15 +143,11 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise InputError(
-            f"not valid JSON ({_short(error)})", where=where, remedy="write one object per line"
-        ) from None
+        what = f"not valid JSON ({error.msg}, column {error.colno})"
+        raise InputError(what, where=where, remedy="write one object per line") from None
     if not isinstance(value, dict):
-        raise InputError(
-            f"expected a JSON object, found {json_kind(value)}",
-            where=where,
-            remedy="write one object per line",
-        )
+        what = f"expected a JSON object, found {json_kind(value)}"
+        raise InputError(what, where=where, remedy="write one object per line")
     return value
 
 
@@ -180,10 +166,6 @@ def first_problem(error: ValidationError) -> str:
     return f"{place}: {problem['msg']}" if place else str(problem["msg"])
 
 
-def _short(error: orjson.JSONDecodeError) -> str:
-    return f"{error.msg}, column {error.colno}"
-
-
 RECORDS_FILE = "files.json"
 _Record = tuple[int, int, str]
 """Size in bytes, time of change in nanoseconds, SHA-256."""
@@ -194,8 +176,9 @@ _LEFT_OUT = frozenset({RECORDS_FILE, "LOCK", "LOG"})
 
 def record_files(folder: Path) -> None:
     """Record all files below a folder: the last step of building it."""
-    records = {str(path.relative_to(folder)): _record(path) for path in _files(folder)}
-    _write(folder, records)
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    kept = [path for path in files if path.name not in _LEFT_OUT]
+    _write(folder, {str(path.relative_to(folder)): _record(path) for path in kept})
 
 
 def has_records(folder: Path) -> bool:
@@ -211,7 +194,9 @@ def check_files(folder: Path, remedy: str) -> None:
     """
     if not has_records(folder):
         return
-    known = _read(folder, remedy)
+    recorded = folder / RECORDS_FILE
+    with _reading(recorded, remedy):
+        known = _Records.validate_json(recorded.read_bytes())
     found: dict[str, _Record] = {}
     for name, (size, changed, digest) in known.items():
         path = folder / name
@@ -222,18 +207,11 @@ def check_files(folder: Path, remedy: str) -> None:
             same = (now.st_size, now.st_mtime_ns) == (size, changed)
             found[name] = (size, changed, digest) if same else _record(path)
         if found[name][::2] != (size, digest):
-            raise DamagedDataError(
-                "is damaged (not what was built)", where=str(path), remedy=remedy
-            )
+            what = "is damaged (not what was built)"
+            raise DamagedDataError(what, where=str(path), remedy=remedy)
     if found != known:
         with suppress(OSError, InputError):  # the folder may be read-only
             _write(folder, found)
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    yield from (
-        path for path in sorted(folder.rglob("*")) if path.is_file() and path.name not in _LEFT_OUT
-    )
 
 
 def _record(path: Path) -> _Record:
@@ -241,17 +219,6 @@ def _record(path: Path) -> _Record:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
         status = os.fstat(stream.fileno())
     return status.st_size, status.st_mtime_ns, digest
-
-
-def _read(folder: Path, remedy: str) -> Mapping[str, _Record]:
-    path = folder / RECORDS_FILE
-    try:
-        with _reading(path, remedy):
-            return _Records.validate_json(path.read_bytes())
-    except ValidationError:
-        raise DamagedDataError(
-            "is damaged (not what was written)", where=str(path), remedy=remedy
-        ) from None
 
 
 def _write(folder: Path, records: Mapping[str, _Record]) -> None:
@@ -264,5 +231,8 @@ def _reading(path: Path, remedy: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise DamagedDataError("is missing", where=str(path), remedy=remedy) from None
+    except ValidationError:
+        what = "is damaged (not what was written)"
+        raise DamagedDataError(what, where=str(path), remedy=remedy) from None
     except OSError as error:
         raise cannot_read(path, error) from None

@@ -8,7 +8,7 @@ import ssl
 import threading
 import urllib.request
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from email.message import Message
 from pathlib import Path
@@ -162,8 +162,8 @@ class HttpClient:
             if self._process != os.getpid():
                 self._process, self._loop, self._pools = os.getpid(), _Loop(), {}
                 threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        asked = self._exchange(request, deadline, limit, keys, redirects)
-        work = asyncio.run_coroutine_threadsafe(asked, self._loop)
+        exchange = self._exchange(request, deadline, limit, keys, redirects)
+        work = asyncio.run_coroutine_threadsafe(exchange, self._loop)
         try:
             packed = work.result()
         finally:
@@ -178,7 +178,7 @@ class HttpClient:
         limit: int,
         keys: Keys,
         redirects: bool,
-    ) -> "_Packed":
+    ) -> HttpReply:
         import httpx
 
         try:
@@ -196,7 +196,7 @@ class HttpClient:
 
     async def _one(
         self, request: urllib.request.Request, url: "httpx.URL", limit: int, key: str | None
-    ) -> "_Packed":
+    ) -> HttpReply:
         import httpx
 
         named = {"Accept-encoding": "identity", **dict(request.header_items())}
@@ -224,6 +224,8 @@ class HttpClient:
 
 HTTP = HttpClient()
 """The process's."""
+_certificates = functools.cache(ssl.create_default_context)
+"""Read once: it takes longer than a short query."""
 
 
 def user_agent() -> str:
@@ -281,13 +283,7 @@ async def _answer(pool: "httpx.AsyncHTTPTransport", sent: "httpx.Request") -> "h
     return await pool.handle_async_request(sent)
 
 
-@functools.cache
-def _certificates() -> ssl.SSLContext:
-    """Read once: it takes longer than a short query."""
-    return ssl.create_default_context()
-
-
-def _redirected(url: "httpx.URL", reply: "_Packed") -> "httpx.URL":
+def _redirected(url: "httpx.URL", reply: HttpReply) -> "httpx.URL":
     """Where a redirect leads. Raises ExchangeError for nowhere and for another host."""
     to = url.join(reply.headers.get("Location", ""))
     if "Location" not in reply.headers or to.scheme not in ("http", "https", "ftp"):
@@ -299,14 +295,8 @@ def _redirected(url: "httpx.URL", reply: "_Packed") -> "httpx.URL":
     return to
 
 
-class _Packed(NamedTuple):
-    status: int
-    headers: Mapping[str, str]
-    body: bytearray
-    whole: bool
-
-
-async def _read(response: "httpx.Response", limit: int) -> _Packed:
+async def _read(response: "httpx.Response", limit: int) -> HttpReply:
+    """The answer with its body as it came."""
     import httpx
 
     raw, whole = bytearray(), True
@@ -317,17 +307,17 @@ async def _read(response: "httpx.Response", limit: int) -> _Packed:
                 raise ExchangeError("too large")
     except httpx.RemoteProtocolError:
         whole = False
-    return _Packed(response.status_code, response.headers, raw, whole)
+    return HttpReply(response.status_code, "", response.headers, bytes(raw), whole)
 
 
-def _unpacked(packed: _Packed, limit: int) -> HttpReply:
+def _unpacked(packed: HttpReply, limit: int) -> HttpReply:
     """The answer; never more than `limit` bytes of its body are unpacked."""
-    status, headers, raw, whole = packed
-    body, encoding = bytes(raw), headers.get("Content-Encoding", "").strip().lower()
+    status, _, headers, body, whole = packed
+    encoding = headers.get("Content-Encoding", "").strip().lower()
     if encoding in ("gzip", "x-gzip"):
         inflater = zlib.decompressobj(wbits=31)
         try:
-            body = inflater.decompress(raw, limit + 1)
+            body = inflater.decompress(body, limit + 1)
         except zlib.error:
             raise ExchangeError("corrupt") from None
         if len(body) > limit:
@@ -343,7 +333,16 @@ def _unpacked(packed: _Packed, limit: int) -> HttpReply:
 def _failure(error: Exception) -> ExchangeError:
     import httpx
 
-    causes = list(_causes(error))
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        causes.append(cause)
+        # Of several addresses that were tried, the last one's. Not __cause__ alone: httpcore's pool
+        # raises what it was told "from None".
+        if isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[-1]
+        else:
+            cause = cause.__cause__ or cause.__context__
 
     def is_of(*kinds: type[BaseException]) -> bool:
         return any(isinstance(cause, kinds) for cause in causes)
@@ -361,14 +360,3 @@ def _failure(error: Exception) -> ExchangeError:
     number, words = system[-1].errno, str(system[-1].strerror)
     # What the system calls it: asyncio's own words name the address.
     return ExchangeError("unreachable", os.strerror(number) if number and number > 0 else words)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what led to it; of several addresses that were tried, the last one's."""
-    while error is not None:
-        yield error
-        # Not __cause__ alone: httpcore's pool raises what it was told "from None".
-        if isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[-1]
-        else:
-            error = error.__cause__ or error.__context__

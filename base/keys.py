@@ -73,7 +73,11 @@ class Keys:
         """
         origin = Origin.of(url)
         own = self.variables.get(f"{origin.host}:{origin.port}") or self.variables.get(origin.host)
-        return own or (OPENAI_KEY if of_model and _is_for_openai_key(origin) else None)
+        if own or not of_model:
+            return own
+        base = openai_base()
+        is_base = base is not None and origin == Origin.of(base)
+        return OPENAI_KEY if _is_openai(origin) or is_base else None
 
     def key(self, url: str, *, of_model: bool = False) -> str | None:
         """The key itself, to be sent to this address and nowhere else."""
@@ -98,16 +102,12 @@ class Keys:
             check_value(name)
 
 
-def no_key(url: str) -> str:
-    """What to do where a server wants a key and none is meant for it."""
-    parts = urlsplit(url)
-    return f"no key goes to {parts.netloc}; name its variable: {OPTION} {parts.netloc}=VARIABLE"
-
-
 def refused_key(url: str, keys: Keys, *, of_model: bool = False) -> str:
     """What to do where a server does not accept the key that it got, or got none."""
-    variable = keys.variable(url, of_model=of_model)
-    return f"the key in {variable} is not accepted there: check it" if variable else no_key(url)
+    if variable := keys.variable(url, of_model=of_model):
+        return f"the key in {variable} is not accepted there: check it"
+    server = urlsplit(url).netloc
+    return f"no key goes to {server}; name its variable: {OPTION} {server}=VARIABLE"
 
 
 def check_value(name: str) -> None:
@@ -121,17 +121,14 @@ def check_value(name: str) -> None:
 
 
 def is_openai(url: str) -> bool:
-    """Whether an address is OpenAI's own: api.openai.com or a region's, over https.
-
-    Azure's hosts are not: their keys are other ones.
-    """
+    """Whether an address is OpenAI's own, over https; Azure's hosts have other keys."""
     return _is_openai(Origin.of(url))
 
 
 def openai_base() -> str | None:
-    """What `OPENAI_BASE_URL` is set to; None where it is not set. Raises InputError for no address.
+    """What `OPENAI_BASE_URL` is set to: where a model without an address of its own is asked.
 
-    It is where a model without an address of its own is asked.
+    None where it is not set. Raises InputError for no address.
     """
     url = os.environ.get(OPENAI_BASE, "").strip().rstrip("/")
     if not url:
@@ -160,11 +157,6 @@ def _plain_host(host: str) -> str:
 def _is_openai(origin: Origin) -> bool:
     own = origin.host == _OPENAI_HOST or origin.host.endswith(f".{_OPENAI_HOST}")
     return own and origin.scheme == "https" and origin.port == _PORTS["https"]
-
-
-def _is_for_openai_key(origin: Origin) -> bool:
-    base = openai_base()
-    return _is_openai(origin) or (base is not None and origin == Origin.of(base))
 
 
 def _read(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

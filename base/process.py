@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 
 def usable_cores() -> int:
-    """Cores that this process may run on: fewer than the machine has in a Slurm job, under
-    `taskset`, in a container with a set of its own."""
+    """Cores that this process may run on: fewer than the machine's in a Slurm job or container."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -130,10 +130,7 @@ def _told_in_python(model: type[BaseModel], error: ValidationError) -> InputErro
 
 
 def unknown_setting(model: type[BaseModel], name: str, within: Sequence[str] = ()) -> InputError:
-    """The error for a setting that there is not: the nearest one, or where it is written.
-
-    `within`: the fields that lead to the model that has no such setting.
-    """
+    """The error for an unknown setting in the model that the fields `within` lead to."""
     owner: Any = model
     for part in within:
         owner = owner.model_fields[part].annotation if part in owner.model_fields else owner
@@ -160,9 +157,7 @@ def unknown_value(error: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def refused(what: str, remedy: str, *place: str) -> PydanticCustomError:
-    """The refusal of a value, as its validator raises it: each place that reads settings tells it
-    in a line of its own. `place`: the keys within the value that lead to what is wrong.
-    """
+    """A validator's refusal of a value. `place`: the keys within it that lead to what is wrong."""
     context = {"what": what, "remedy": remedy, "place": place}
     return PydanticCustomError("setting", "{what}", context)
 

@@ -11,10 +11,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def parsed(body: bytes) -> Any:
-    """The JSON value in `body`, half characters (lone surrogates) included: models write them.
-
-    Raises ValueError, also for JSON that is nested too deep.
-    """
+    """The JSON value in `body`, which may hold half characters. Raises ValueError."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -26,10 +23,7 @@ def parsed(body: bytes) -> Any:
 
 
 def whole_characters(text: str) -> str:
-    """`text` without half characters (surrogates), which JSON may hold but UTF-8 may not.
-
-    Two that belong together become one character, a lone one U+FFFD.
-    """
+    """`text` with surrogates joined to characters, or replaced by U+FFFD where they are alone."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

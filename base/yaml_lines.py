@@ -112,9 +112,8 @@ def _text(path: Path, wanted: str) -> str:
 
 @dataclass
 class _Reading:
-    """Turns nodes into values. An alias is expanded, and counted, where it is used, so that
-    exponential expansion ends at the bound.
-    """
+    """Turns nodes into values. An alias is expanded, and counted, where it is used: so exponential
+    expansion ends at the bound."""
 
     path: Path
     loader: "yaml.SafeLoader"
@@ -128,12 +127,14 @@ class _Reading:
         if len(place) > MAX_DEPTH:
             raise self._refusal(node, "is nested too deeply", "write it flatter")
         if node.tag == _MAP:
-            return {
-                key: self.value(inner, (*place, key)) for key, inner in self._pairs(node, place)
-            }
-        if node.tag == _LIST:
-            return [self.value(inner, (*place, n)) for n, inner in self._entries(node, place)]
-        return self._scalar(node)
+            return {k: self.value(inner, (*place, k)) for k, inner in self._pairs(node, place)}
+        if node.tag != _LIST:
+            return self._scalar(node)
+        values = []
+        for n, inner in enumerate(node.value):
+            self.lines[*place, n] = inner.start_mark.line + 1
+            values.append(self.value(inner, (*place, n)))
+        return values
 
     def _pairs(self, node: "yaml.Node", place: KeyPath) -> "Iterator[tuple[str, yaml.Node]]":
         seen: dict[str, int] = {}
@@ -155,11 +156,6 @@ class _Reading:
         if any("\ud800" <= character <= "\udfff" for character in key):
             raise self._refusal(node, f"the key {shown(key)} holds a lone surrogate", "mend it")
         return key
-
-    def _entries(self, node: "yaml.Node", place: KeyPath) -> "Iterator[tuple[int, yaml.Node]]":
-        for n, inner in enumerate(node.value):
-            self.lines[*place, n] = inner.start_mark.line + 1
-            yield n, inner
 
     def _scalar(self, node: "yaml.Node") -> Any:
         """A text, number, boolean, null or date; anything else in YAML is refused."""

@@ -33,11 +33,9 @@ def check_settings(
     known = {*fields, *(field.alias for field in fields.values() if field.alias)}
     unknown = [key for key in given if key not in known]
     if unknown and model.model_config.get("extra") != "allow":
-        raise InputError(
-            f"{name} has no setting {unknown[0]!r}",
-            where=f"{name}.{unknown[0]}",
-            remedy=f"it has {', '.join(sorted(known))}" if known else "it has none",
-        )
+        what = f"{name} has no setting {unknown[0]!r}"
+        remedy = f"it has {', '.join(sorted(known))}" if known else "it has none"
+        raise InputError(what, where=f"{name}.{unknown[0]}", remedy=remedy)
     try:
         return model.model_validate(given)
     except ValidationError as error:
@@ -274,8 +272,7 @@ def place_of(function: Function) -> str:
 
 
 def group_of(found: object) -> Group | None:
-    """The kind of an object, from a decorated object's `plugin_group`; a LangChain tool is
-    recognised by its base class. None for anything else."""
+    """The kind of a decorated object or of a LangChain tool; None for anything else."""
     group = getattr(type(found), "plugin_group", None)
     if isinstance(group, str) and group in KINDS:
         return group
@@ -284,10 +281,7 @@ def group_of(found: object) -> Group | None:
 
 
 def made(found: Any, group: Group, place: str) -> Any:
-    """The plug-in that a name led to, or that a factory function of that name makes.
-
-    Raises InputError, which says what was found instead, and the remedy.
-    """
+    """The plug-in that a name led to, or that a factory of that name makes. Raises InputError."""
     named, verb = found, "is"
     if group_of(named) is None and callable(named) and _is_factory(named):
         with importing(place):
@@ -354,15 +348,7 @@ def _declaration(
         description = " ".join(text.split("\n\n")[0].split())
     parameters = dict(inspect.signature(function).parameters)
     if cls.fills:
-        try:
-            hints = get_type_hints(function, include_extras=True)
-        except Exception as error:  # noqa: BLE001 - annotations are evaluated: anything may happen
-            raise declaration.refused(
-                f"an annotation of {chosen} cannot be read: {fault_line(error)}",
-                "annotate with names that the file imports or defines above",
-            ) from None
-        empty = inspect.Parameter.empty
-        parameters = {n: p.replace(annotation=hints.get(n, empty)) for n, p in parameters.items()}
+        parameters = _annotated(declaration, parameters)
     if settings is BaseModel:
         classes = [part for one in parameters.values() for part in _classes(one)]
         models = [part for part in classes if BaseModel in part.__mro__]
@@ -381,6 +367,20 @@ def _declaration(
     return declaration._replace(
         description=description, injected=injected, others=others, settings=settings
     )
+
+
+def _annotated(
+    declaration: Declaration, parameters: Mapping[str, inspect.Parameter]
+) -> dict[str, inspect.Parameter]:
+    """The parameters with what their annotations stand for."""
+    try:
+        hints = get_type_hints(declaration.function, include_extras=True)
+    except Exception as error:  # noqa: BLE001 - annotations are evaluated: anything may happen
+        what = f"an annotation of {declaration.name} cannot be read: {fault_line(error)}"
+        remedy = "annotate with names that the file imports or defines above"
+        raise declaration.refused(what, remedy) from None
+    empty = inspect.Parameter.empty
+    return {n: p.replace(annotation=hints.get(n, empty)) for n, p in parameters.items()}
 
 
 def _classes(parameter: inspect.Parameter) -> Iterable[type]:

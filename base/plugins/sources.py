@@ -29,10 +29,7 @@ class WrongResult(ValueError):  # noqa: N818 - it is what the call came to
 
 
 def fault_line(error: BaseException) -> str:
-    """`ValueError: message`, on one bounded line.
-
-    For a WrongResult, which the plug-in did not raise, only the message.
-    """
+    """`ValueError: message`, on one bounded line; of a WrongResult only the message."""
     name = type(error).__name__
     if isinstance(error, BaseExceptionGroup) and error.exceptions:
         return f"{name}: {fault_line(error.exceptions[0])}"[:MAX_LINE]
@@ -122,8 +119,7 @@ def import_file(path: Path) -> PluginFile:
 
 
 def source_of_module(module: str, found: object, distribution: str | None) -> PluginSource:
-    """The source of an object in a module: the module's file, and that of the module that defines
-    it.
+    """The source of an object in a module: the module's file, and that of the one that defines it.
 
     Only files of the same package count, because the object may be a LangChain class.
     """

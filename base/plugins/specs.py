@@ -98,10 +98,7 @@ def _at(url: str) -> Server:
 
 
 def absolute_mcp(text: str, folder: Path) -> str:
-    """The spec with whole paths for the words that are files of `folder`.
-
-    A bare first word is looked up on the PATH.
-    """
+    """The spec with whole paths for its words that are files of `folder`."""
     spec = parse_mcp(text)
     if spec.server.url:
         return text
@@ -131,10 +128,7 @@ class PluginSpec(NamedTuple):
 
 
 def parse_spec(text: str) -> PluginSpec:
-    """Read a spec other than an MCP server's (`is_mcp`).
-
-    Raises InputError if a required name is missing.
-    """
+    """Read a spec other than an MCP server's. Raises InputError if a required name is missing."""
     text = text.strip()
     before, colon, name = text.rpartition(":")
     in_folder = "/" in before or "\\" in before
@@ -164,9 +158,7 @@ def is_plugin(text: str) -> bool:
 
 
 def short_spec(text: str) -> str:
-    """A spec in short, for lists: a plug-in's name, or an MCP server without folders and possible
-    keys.
-    """
+    """A spec in lists: a plug-in's name, or an MCP server without folders and possible keys."""
     if not is_mcp(text):
         return Path(text.rpartition(":")[2]).name if is_plugin(text) else text
     try:
@@ -296,8 +288,7 @@ def _attribute(module: ModuleType, name: str, place: str, group: Group) -> Any:
 
 
 def _names_in(module: ModuleType, group: Group, near: str = "") -> str:
-    """What a user may have meant: plug-ins of the kind or, if there are none, the public names that
-    the module defines itself."""
+    """What a user may have meant: plug-ins of the kind, or else the module's own public names."""
     public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
     kin = [name for name, value in public.items() if group_of(value) == group]
     own = [n for n, v in public.items() if getattr(v, "__module__", None) == module.__name__]

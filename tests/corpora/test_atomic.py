@@ -92,7 +92,7 @@ with atomic.new_folder(path) as folder:
     (folder / "file").write_text("new")
     {inside}
 """
-SWAPS = "atomic._swapped = lambda *_: False; "
+SWAPS = "atomic.ctypes.CDLL = lambda _: None; "
 
 
 def killed(path: Path, patch: str, inside: str = "pass") -> None:

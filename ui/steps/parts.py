@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from branchwise.report.terminal.blocks import Block, BlockKind, Mark, harmless
@@ -20,6 +20,11 @@ MAX_SEARCHED = 400_000
 """Characters of all texts of a step that are searched for answers."""
 MAX_REFORMED = 200_000
 """Characters of a model's JSON that is laid out anew."""
+MAX_ROWS = 1_000
+"""Rows that are laid out; an agent is shown 100 at most."""
+MAX_COLUMNS, MAX_CELLS = 100, 10_000
+"""Columns, and cells in all, that are laid out."""
+MAX_CELL = 60
 
 
 @dataclass
@@ -53,11 +58,11 @@ def heading(text: str) -> Block:
     return Block("heading", line(text))
 
 
-def note(*facts: str, title: str = "") -> Iterator[Block]:
+def note(*facts: str) -> Iterator[Block]:
     """Short facts on one line, if there are any."""
-    said = " · ".join(line(fact, MAX_FACT) for fact in facts if fact)
-    if said:
-        yield Block("note", said, title=line(title))
+    shown = " · ".join(line(fact, MAX_FACT) for fact in facts if fact)
+    if shown:
+        yield Block("note", shown)
 
 
 def overlong(most: int = MAX_FACT, **facts: object) -> Iterator[Block]:
@@ -112,8 +117,7 @@ def said(value: str, title: str, looked: Looked) -> Iterator[Block]:
     except (ValueError, RecursionError):
         shown = ""
     if shown and "".join(shown.split()) == "".join(value.split()):
-        marks = (*json_marks(shown), *looked.marks(shown))
-        yield Block("json", shown, line(title), marks)
+        yield Block("json", shown, line(title), (*json_marks(shown), *looked.marks(shown)))
     else:
         yield from text(value, title, looked=looked)
 
@@ -132,10 +136,10 @@ def rest(more: Mapping[str, Any], title: str = "also") -> Iterator[Block]:
 
 def dropped_blocks(dropped: Iterable[Dropped], looked: Looked) -> Iterator[Block]:
     """Lines of a module's reply that were not taken, and why."""
-    for one in dropped:
-        yield from text(one.text, f"dropped: {line(one.why, MAX_FACT)}", looked=looked)
-        yield from overlong(why=one.why)
-        yield from rest(one.more)
+    for reply in dropped:
+        yield from text(reply.text, f"dropped: {line(reply.why, MAX_FACT)}", looked=looked)
+        yield from overlong(why=reply.why)
+        yield from rest(reply.more)
 
 
 class _Cost(Protocol):
@@ -149,22 +153,21 @@ class _Cost(Protocol):
 
 def cost(call: _Cost, usage: Usage | None = None) -> list[str]:
     """Tokens, seconds, and whether it is a replay."""
-    facts = _tokens(usage) if usage else []
+    counts: dict[str, Any] = {}
+    if usage:
+        counts = {
+            "{} tokens in": usage.input,
+            "{} out": usage.output,
+            "{} of them cached": usage.cached,
+            "{} written to the cache": usage.written,
+            "{} for reasoning": usage.reasoning,
+        }
+    facts = [words.format(number) for words, number in counts.items() if number]
+    if usage:
+        facts += (f"{name}: {number}" for name, number in usage.more.items() if number)
     if call.seconds is not None:
         facts.append(f"{call.seconds} s")
     return [*facts, "replayed"] if call.replayed else facts
-
-
-def _tokens(usage: Usage) -> list[str]:
-    counts = {
-        "{} tokens in": usage.input,
-        "{} out": usage.output,
-        "{} of them cached": usage.cached,
-        "{} written to the cache": usage.written,
-        "{} for reasoning": usage.reasoning,
-    }
-    known = [words.format(number) for words, number in counts.items() if number]
-    return [*known, *(f"{name}: {number}" for name, number in usage.more.items() if number)]
 
 
 def passage_blocks(
@@ -189,11 +192,11 @@ def passage(
     found, shift = looked.marks(f"{name}\n{shown.text}"), len(name) + 1
     prefix = f"[{_flat(shown.id)[:MAX_TITLE]}] "
     title = f"{prefix}{_flat(name)}{'…' if len(shown.title) > MAX_TITLE else ''}"
-    behind = "".join(f" · {line(fact, MAX_FACT)}" for fact in notes)
+    facts = "".join(f" · {line(fact, MAX_FACT)}" for fact in notes)
     return Block(
         "passage",
         harmless(shown.text),
-        title + behind,
+        title + facts,
         (*(_moved(mark, -shift) for mark in found if mark.start >= shift), *marks),
         folded,
         passage=shown.id,
@@ -207,15 +210,7 @@ def _flat(text: str) -> str:
 
 
 def _moved(mark: Mark, by: int) -> Mark:
-    return Mark(mark.start + by, mark.end + by, mark.kind)
-
-
-MAX_ROWS = 1_000
-"""Rows that are laid out; an agent is shown 100 at most."""
-MAX_COLUMNS, MAX_CELLS = 100, 10_000
-"""Columns, and cells in all, that are laid out."""
-MAX_CELL = 60
-_GAP = "  "
+    return replace(mark, start=mark.start + by, end=mark.end + by)
 
 
 def rows_blocks(rows: ResultRows, looked: Looked) -> Iterator[Block]:
@@ -223,8 +218,7 @@ def rows_blocks(rows: ResultRows, looked: Looked) -> Iterator[Block]:
     columns = min(len(rows.variables), MAX_COLUMNS)
     laid_out = min(len(rows), MAX_ROWS, MAX_CELLS // max(columns, 1))
     facts = [f"{len(rows)} row{'' if len(rows) == 1 else 's'}"]
-    if not rows.complete:
-        facts.append("there are more")
+    facts += [] if rows.complete else ["there are more"]
     if rows.boolean is not None:
         facts = ["yes" if rows.boolean else "no"]
     if laid_out < len(rows):
@@ -234,27 +228,13 @@ def rows_blocks(rows: ResultRows, looked: Looked) -> Iterator[Block]:
     yield from note(*facts)
     if len(rows):
         head = [f"?{name}" for name in rows.variables[:columns]]
-        labels = rows.labels
         cells = rows.cells(laid_out, MAX_COLUMNS)
-        yield _table(head, [[_shown(cell, labels) for cell in row] for row in cells], looked)
+        labels = rows.labels
+        yield _table(head, [[_cell(cell, labels) for cell in row] for row in cells], looked)
     yield as_json(rows.data, "as recorded", folded=True)
 
 
-def matches_blocks(matches: Sequence[ShownMatch], looked: Looked) -> Iterator[Block]:
-    """Matches of a search by name, in order, and as they were recorded."""
-    head = ["id", "label", "description", "types", "statements", "name"]
-    yield _table(head, [_match(match) for match in matches[:MAX_ROWS]], looked)
-    yield as_json([match.data for match in matches], "as recorded", folded=True)
-
-
-def _match(match: ShownMatch) -> list[str]:
-    near = " (only like it)" if match.near else ""
-    size = [class_size(match.members)] * bool(match.members)
-    own = [match.id, match.label, match.description, ", ".join([*match.types, *size])]
-    return [*own, match.statements, f"{match.name}{near}"]
-
-
-def _shown(cell: ResultCell | None, labels: Mapping[str, Any]) -> str:
+def _cell(cell: ResultCell | None, labels: Mapping[str, Any]) -> str:
     """An entity by label and id; "-" for what has no value."""
     if cell is None:
         return "-"
@@ -264,26 +244,33 @@ def _shown(cell: ResultCell | None, labels: Mapping[str, Any]) -> str:
     return f"{label} ({short_iri(cell.text)})" if label else short_iri(cell.text)
 
 
+def matches_blocks(matches: Sequence[ShownMatch], looked: Looked) -> Iterator[Block]:
+    """Matches of a search by name, in order, and as they were recorded."""
+    head = ["id", "label", "description", "types", "statements", "name"]
+    rows = []
+    for match in matches[:MAX_ROWS]:
+        size = [class_size(match.members)] * bool(match.members)
+        types = ", ".join([*match.types, *size])
+        name = f"{match.name}{' (only like it)' if match.near else ''}"
+        rows.append([match.id, match.label, match.description, types, match.statements, name])
+    yield _table(head, rows, looked)
+    yield as_json([match.data for match in matches], "as recorded", folded=True)
+
+
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], looked: Looked) -> Block:
-    """Names of the columns, a rule, then a row a line."""
+    """Names of the columns, a rule, then a row a line, in aligned columns."""
     from rich.cells import cell_len
 
     shown = [[line(cell, MAX_CELL) for cell in row] for row in [head, *rows]]
     columns = max(map(len, shown), default=0)
     widths = [max(cell_len(row[n]) for row in shown if n < len(row)) for n in range(columns)]
-    lines, marks, at = [], [], 0
+    laid, marks = "", []
     for number, row in enumerate(shown):
-        start = at
-        laid_out = []
         for width, cell in zip(widths, row, strict=False):
             found = looked.marks(cell) if number else (Mark(0, len(cell), "strong"),)
-            marks += [Mark(start + m.start, start + m.end, m.kind) for m in found]
-            padded = cell + " " * (width - cell_len(cell)) + _GAP
-            laid_out.append(padded)
-            start += len(padded)
-        lines.append("".join(laid_out))
-        at += len(lines[-1]) + 1
+            marks += [_moved(mark, len(laid)) for mark in found]
+            laid += cell + " " * (width - cell_len(cell)) + "  "
+        laid += "\n"
         if not number:
-            lines.append(_GAP.join("─" * width for width in widths))
-            at += len(lines[-1]) + 1
-    return Block("table", "\n".join(lines), marks=tuple(marks), row=0)
+            laid += "  ".join("─" * width for width in widths) + "\n"
+    return Block("table", laid[:-1], marks=tuple(marks), row=0)

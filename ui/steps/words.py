@@ -1,8 +1,13 @@
-"""A step of a trace in words: for `ask` as it happens, for the trace's tree, and in full."""
+"""A step of a trace in words: for `ask` as it happens, for the trace's tree, and in full.
+
+Passages and model output are data: each line is plain text without control characters, for a
+console that does not interpret markup. A step that is not understood, of a newer version or of a
+plug-in, is shown as it was recorded.
+"""
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
@@ -16,6 +21,8 @@ from branchwise.trace.events import Body, Event, Unknown
 from branchwise.ui.steps import kinds, parts
 from branchwise.ui.steps.parts import MAX_FACT, Looked
 
+MAX_LABEL = 160
+EDITED = "edited: a text that was written for this run stands in the place of the step's own"
 _TEXTS = ("message", "problem", "reason", "text")
 """Fields that stand alone in a step in full, however short they are."""
 
@@ -47,8 +54,9 @@ class EventWords(Generic[B]):
 
     def lines(self, body: B, most: int) -> Iterator[str]:
         """At least one line; of a search or query, the first `most` results below it."""
-        said = (f"{name}: {value}" for name, value in _fields(body).items() if value is not None)
-        yield begun(body.KIND, short(", ".join(said))).rstrip()
+        fields = _fields(body)
+        facts = (f"{name}: {value}" for name, value in fields.items() if value is not None)
+        yield begun(body.KIND, short(", ".join(facts))).rstrip()
 
     def blocks(self, body: B, around: Around) -> Iterator[Block]:
         """All that it has: short facts on one line, then the texts, then the rest as JSON."""
@@ -101,31 +109,21 @@ def _load_kinds() -> None:
         importlib.import_module(f"{kinds.__name__}.{module.name}")
 
 
-MAX_LABEL = 160
-EDITED = "edited: a text that was written for this run stands in the place of the step's own"
-
-
 def label(event: Event) -> str:
-    """One line of at most 160 printable characters, the essential first.
-
-    A step that a fork edited says so first.
-    """
+    """One line of at most 160 printable characters, the essential first; says if it was edited."""
     body = event.body
-    said = words_of(body).label(body) if _is_understood(event) else _as_recorded(event)
-    return short(printable(f"edited {said}" if body.edited else said, " "), MAX_LABEL)
+    words = words_of(body).label(body) if _is_understood(event) else _as_recorded(event)
+    return short(printable(f"edited {words}" if body.edited else words, " "), MAX_LABEL)
 
 
 def describe(event: Event, *, passages: int = SHOWN_RESULTS) -> list[str]:
-    """The lines that say what a step did; of a search or query, the first `passages` results.
-
-    One that a fork edited says so.
-    """
-    body = event.body
+    """The lines that say what a step did; of a search or query, the first `passages` results."""
+    body, lines = event.body, [_as_recorded(event)]
     if _is_understood(event):
-        first, *more = words_of(body).lines(body, passages)
-    else:
-        first, more = _as_recorded(event), []
-    return [printable(line, " ") for line in (f"{first} (edited)" if body.edited else first, *more)]
+        lines = list(words_of(body).lines(body, passages))
+    if body.edited:
+        lines[0] += " (edited)"
+    return [printable(line, " ") for line in lines]
 
 
 def blocks(event: Event, around: Around) -> list[Block]:
@@ -151,5 +149,5 @@ def _as_recorded(event: Event) -> str:
     return f"{event.kind}: {short(_record(event))}"
 
 
-def _record(event: Event) -> Mapping[str, Any]:
+def _record(event: Event) -> Any:
     return event.data if event.body.problems else event.body.more

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -14,9 +14,11 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from branchwise.base.text import cut
 from branchwise.ui.trace_app.drawing import fitted, wrapped
 from branchwise.ui.traces.trace import AnswerLine, AnswerVerdict, BranchLines
 
+NOTHING = "no answers: neither gold nor predicted"
 SIGNS: dict[AnswerVerdict, str] = {
     "right": "✓",
     "missing": "○",
@@ -36,8 +38,7 @@ TWO_COLUMNS = 56
 _MAX_TEXT = 400
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerPiece:
+class AnswerPiece(NamedTuple):
     """A line of one column. `answer`: which answer it belongs to, numbered over all branches."""
 
     text: str
@@ -47,22 +48,7 @@ class AnswerPiece:
 
 AnswerRow = tuple[AnswerPiece, AnswerPiece | None]
 """What is on a line: a left and a right piece, or one over the whole width."""
-
-
-def answers_of(branches: Sequence[BranchLines]) -> list[AnswerLine]:
-    """All answers in the order of their numbers: branch by branch, gold before predicted."""
-    return [line for branch in branches for line in (*branch.gold, *branch.predicted)]
-
-
-def lost_of(branches: Sequence[BranchLines]) -> list[int]:
-    """Numbers of the gold answers that are missing under their branch."""
-    found: list[int] = []
-    number = 0
-    for branch in branches:
-        lost = ("missing", "wrong_branch")
-        found += [number + n for n, line in enumerate(branch.gold) if line.verdict in lost]
-        number += len(branch.gold) + len(branch.predicted)
-    return found
+_EMPTY = AnswerPiece("", "plain")
 
 
 def lay_out(branches: Sequence[BranchLines], width: int) -> list[AnswerRow]:
@@ -71,107 +57,70 @@ def lay_out(branches: Sequence[BranchLines], width: int) -> list[AnswerRow]:
     number = 0
     for branch in branches:
         if rows:
-            rows.append((AnswerPiece("", "plain"), None))
-        rows += [(piece, None) for piece in _heading(branch, width)]
+            rows.append((_EMPTY, None))
+        if branch.name is not None:
+            rows += ((piece, None) for piece in _wrapped(branch.name, "", width, "branch"))
+        sign, style = ("predicted: ", "branch") if branch.name is None else ("= ", "key")
+        for key in branch.keys:
+            if key != branch.name:
+                rows += ((piece, None) for piece in _wrapped(key, sign, width, style))
         predicted = number + len(branch.gold)
-        rows += _columns(branch, width, number, predicted)
+        half = width if width < TWO_COLUMNS else (width - 2) // 2
+        left = _column("gold", branch.gold, half, number)
+        right = _column("predicted", branch.predicted, half, predicted)
+        if width < TWO_COLUMNS:
+            rows += ((piece, None) for piece in (*left, *right))
+        else:
+            rows += ((a or _EMPTY, b or _EMPTY) for a, b in zip_longest(left, right))
         number = predicted + len(branch.predicted)
     return rows
-
-
-def _columns(branch: BranchLines, width: int, number: int, predicted: int) -> Iterator[AnswerRow]:
-    if width < TWO_COLUMNS:
-        for piece in _column("gold", branch.gold, width, number):
-            yield piece, None
-        for piece in _column("predicted", branch.predicted, width, predicted):
-            yield piece, None
-        return
-    half = (width - 2) // 2
-    left = _column("gold", branch.gold, half, number)
-    right = _column("predicted", branch.predicted, half, predicted)
-    empty = AnswerPiece("", "plain")
-    for one, other in zip_longest(left, right):
-        yield one or empty, other or empty
-
-
-def _heading(branch: BranchLines, width: int) -> Iterator[AnswerPiece]:
-    if branch.name is not None:
-        yield from _wrapped(branch.name, "", width, "branch")
-    own = [key for key in branch.keys if key != branch.name]
-    sign = "= " if branch.name is not None else "predicted: "
-    for key in own:
-        yield from _wrapped(key, sign, width, "key" if branch.name is not None else "branch")
 
 
 def _column(
     title: str, answers: Sequence[AnswerLine], width: int, number: int
 ) -> Iterator[AnswerPiece]:
     yield AnswerPiece(f"{title} {len(answers)}" if answers else f"{title}: none", "column")
-    for answer in answers:
-        yield from _wrapped(answer.text, f"{SIGNS[answer.verdict]} ", width, answer.verdict, number)
-        words = " · ".join(part for part in (_words(answer), answer.why) if part)
-        if words:
-            yield from _wrapped(words, "  ", width, "why", number)
-        number += 1
-
-
-def _words(answer: AnswerLine) -> str:
-    """The verdict in words, where its sign and its reason do not say it already."""
-    return "" if answer.verdict == "right" or answer.why else WORDS[answer.verdict]
+    for n, answer in enumerate(answers, start=number):
+        yield from _wrapped(answer.text, f"{SIGNS[answer.verdict]} ", width, answer.verdict, n)
+        # The verdict in words, where its sign and its reason do not say it already.
+        why = answer.why or ("" if answer.verdict == "right" else WORDS[answer.verdict])
+        if why:
+            yield from _wrapped(why, "  ", width, "why", n)
 
 
 def _wrapped(
-    text: str, first: str, width: int, style: str, answer: int | None = None
+    text: str, lead: str, width: int, style: str, answer: int | None = None
 ) -> Iterator[AnswerPiece]:
-    text = text[: _MAX_TEXT - 1] + "…" if len(text) > _MAX_TEXT else text
-    lead = first
-    for start, end, _ in wrapped(text, width - len(first)):
+    text = cut(text, _MAX_TEXT)
+    for start, end, _ in wrapped(text, width - len(lead)):
         yield AnswerPiece(lead + text[start:end], style, answer)
-        lead = " " * len(first)
-
-
-NOTHING = "no answers: neither gold nor predicted"
+        lead = " " * len(lead)
 
 
 class AnswersView(ScrollView, can_focus=True):
     """The answers of all branches; the cursor is on one of them."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "answers--branch",
-        "answers--key",
-        "answers--column",
-        "answers--right",
-        "answers--missing",
-        "answers--wrong",
-        "answers--wrong_branch",
-        "answers--open",
-        "answers--why",
-        "answers--cursor",
+        *("answers--branch", "answers--key", "answers--column", "answers--why", "answers--cursor"),
+        *(f"answers--{verdict}" for verdict in SIGNS),
     }
     DEFAULT_CSS = """
     AnswersView {
-        scrollbar-size-vertical: 1;
-        scrollbar-size-horizontal: 0;
-        scrollbar-gutter: stable;
-        overflow-x: hidden;
-        padding: 0 0 0 1;
-    }
-    AnswersView > .answers--branch { text-style: bold; color: $text-primary; }
-    AnswersView > .answers--key { color: $text-primary; }
-    AnswersView > .answers--column { color: $text-muted; text-style: underline; }
-    AnswersView > .answers--right { color: $text-success; }
-    AnswersView > .answers--missing { color: $text-warning; text-style: bold; }
-    AnswersView > .answers--wrong { color: $text-error; }
-    AnswersView > .answers--wrong_branch { color: $text-warning; }
-    AnswersView > .answers--open { color: $text; }
-    AnswersView > .answers--why { color: $text-muted; text-style: italic; }
-    AnswersView > .answers--cursor {
-        background: $block-cursor-blurred-background;
-        color: $block-cursor-blurred-foreground;
-    }
-    AnswersView:focus > .answers--cursor {
-        background: $block-cursor-background;
-        color: $block-cursor-foreground;
+        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; scrollbar-gutter: stable;
+        overflow-x: hidden; padding: 0 0 0 1;
+        & > .answers--branch { text-style: bold; color: $text-primary; }
+        & > .answers--key { color: $text-primary; }
+        & > .answers--column { color: $text-muted; text-style: underline; }
+        & > .answers--right { color: $text-success; }
+        & > .answers--missing { color: $text-warning; text-style: bold; }
+        & > .answers--wrong { color: $text-error; }
+        & > .answers--wrong_branch { color: $text-warning; }
+        & > .answers--open { color: $text; }
+        & > .answers--why { color: $text-muted; text-style: italic; }
+        & > .answers--cursor { background: $block-cursor-blurred-background;
+            color: $block-cursor-blurred-foreground; }
+        &:focus > .answers--cursor { background: $block-cursor-background;
+            color: $block-cursor-foreground; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -186,11 +135,13 @@ class AnswersView(ScrollView, can_focus=True):
 
         answer: AnswerLine
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.answers: Sequence[AnswerLine] = ()
+        """In the order of their numbers: branch by branch, gold before predicted."""
         self.cursor: int | None = None
         """The number of the answer under the cursor; None until the user goes to one."""
+        self._identities: Sequence[tuple[str | None, bool, str]] = ()
         self._branches: Sequence[BranchLines] = ()
         self._rows: Sequence[AnswerRow] = ()
         self._note = ""
@@ -200,22 +151,33 @@ class AnswersView(ScrollView, can_focus=True):
 
         The cursor stays on its answer then, wherever that stands now. `note` is said above them.
         """
-        here = _identities(self._branches)[self.cursor] if self.cursor is not None else None
-        self._branches, self.answers, self._note = branches, answers_of(branches), note
-        now = _identities(branches)
-        self.cursor = now.index(here) if keep and here in now else None
+        here = self._identities[self.cursor] if self.cursor is not None else None
+        self._branches, self._note = branches, note
+        self.answers, self._identities = [], []
+        for branch in branches:
+            self.answers += [*branch.gold, *branch.predicted]
+            # Predicted answers may change their branch when they are judged again.
+            self._identities += [(branch.name, True, line.text) for line in branch.gold]
+            self._identities += [(None, False, line.text) for line in branch.predicted]
+        known = keep and here in self._identities
+        self.cursor = self._identities.index(here) if known and here else None
         if not keep:
             self.scroll_to(0, 0, animate=False, force=True, immediate=True)
         self._lay_out()
 
     def next_lost(self, direction: int) -> AnswerLine | None:
         """Put the cursor on the next lost gold answer, wrapping around; None if none is lost."""
-        lost = lost_of(self._branches)
+        lost = [
+            n
+            for n, (line, (_, is_gold, _)) in enumerate(
+                zip(self.answers, self._identities, strict=True)
+            )
+            if is_gold and line.verdict in ("missing", "wrong_branch")
+        ]
         if not lost:
             return None
-        here = (
-            self.cursor if self.cursor is not None else -1 if direction > 0 else len(self.answers)
-        )
+        before = -1 if direction > 0 else len(self.answers)
+        here = before if self.cursor is None else self.cursor
         ahead = [n for n in lost if (n > here if direction > 0 else n < here)] or lost
         self.go_to(ahead[0 if direction > 0 else -1])
         return self.answers[self.cursor or 0]
@@ -246,7 +208,7 @@ class AnswersView(ScrollView, can_focus=True):
         if not 0 <= y < len(self._rows):
             return
         left, right = self._rows[y]
-        half = (self._width() - 2) // 2
+        half = (self._width - 2) // 2
         piece = right if right is not None and event.x > half else left
         if piece.answer is not None:
             self.go_to(piece.answer)
@@ -256,8 +218,7 @@ class AnswersView(ScrollView, can_focus=True):
         self._lay_out()
 
     def render_line(self, y: int) -> Strip:
-        width = self._width()
-        number = self.scroll_offset.y + y
+        number, width = self.scroll_offset.y + y, self._width
         if number >= len(self._rows):
             text = NOTHING if not self.answers and y == 0 else ""
             return Strip([self._segment(AnswerPiece(text, "why"), width)])
@@ -266,33 +227,22 @@ class AnswersView(ScrollView, can_focus=True):
             return Strip([self._segment(left, width)])
         half = (width - 2) // 2
         between = Segment("  ", self.rich_style)
-        rest = width - half - 2
-        return Strip([self._segment(left, half), between, self._segment(right, rest)])
+        return Strip([self._segment(left, half), between, self._segment(right, width - half - 2)])
 
     def _segment(self, piece: AnswerPiece, width: int) -> Segment:
-        style = self.rich_style if piece.style == "plain" else self._style(piece.style)
-        if piece.answer is not None and piece.answer == self.cursor:
-            style = self._style("cursor")
+        here = piece.answer is not None and piece.answer == self.cursor
+        name = "cursor" if here else piece.style
+        style: Style = self.rich_style
+        if name != "plain":
+            style = self.get_component_rich_style(f"answers--{name}")
         return Segment(fitted(piece.text, width), style)
 
-    def _style(self, name: str) -> Style:
-        return self.get_component_rich_style(f"answers--{name}")
-
+    @property
     def _width(self) -> int:
         return max(1, self.scrollable_content_region.width)
 
     def _lay_out(self) -> None:
         note: list[AnswerRow] = [(AnswerPiece(self._note, "why"), None)] if self._note else []
-        self._rows = [*note, *lay_out(self._branches, self._width())]
-        self.virtual_size = Size(self._width(), len(self._rows))
+        self._rows = [*note, *lay_out(self._branches, self._width)]
+        self.virtual_size = Size(self._width, len(self._rows))
         self.refresh()
-
-
-def _identities(branches: Sequence[BranchLines]) -> list[tuple[str | None, bool, str]]:
-    """What identifies each answer when it is judged again: predicted ones may change their
-    branch."""
-    found: list[tuple[str | None, bool, str]] = []
-    for branch in branches:
-        found += [(branch.name, True, line.text) for line in branch.gold]
-        found += [(None, False, line.text) for line in branch.predicted]
-    return found

@@ -22,10 +22,10 @@ from branchwise.ui.trace_app.background import (
     safe_line,
 )
 from branchwise.ui.trace_app.compare_screen import CompareScreen
-from branchwise.ui.trace_app.dialogs import HelpScreen, keys_of
+from branchwise.ui.trace_app.dialogs import HelpScreen
 from branchwise.ui.trace_app.drawing import drawn
 from branchwise.ui.trace_app.questions_screen import QuestionsScreen
-from branchwise.ui.trace_app.terminal import terminal_driver, terminal_is_gone
+from branchwise.ui.trace_app.terminal import TerminalDriver, terminal_is_gone
 from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.runs import RunView
 
@@ -52,7 +52,6 @@ class TraceApp(App[None]):
     the servers that forks ask, before those that the runs name."""
 
     TITLE = "Branchwise trace"
-    CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "leave", "Back", tooltip="Back to the previous screen"),
         Binding("escape", "leave", "Back", show=False, tooltip="Back to the previous screen"),
@@ -70,14 +69,18 @@ class TraceApp(App[None]):
         start: OpenQuestion | None = None,
         keys: Keys = NO_KEYS,
     ) -> None:
-        super().__init__(driver_class=terminal_driver())
+        super().__init__(driver_class=TerminalDriver)
         self.runs, self.live, self.keys = list(runs), live, keys
         for run in runs:
             run.leave_scoring()
         self._start = start
         self.questions = QuestionsScreen(self.runs)
-        self._said: dict[str, float] = {}
-        self._filling = Filling(self.runs, self._known, self._unread)
+        self._shown: dict[str, float] = {}
+        self._filling = Filling(
+            self.runs,
+            lambda run, rows: in_app(self, partial(self._tell, RunChanged(run, rows))),
+            lambda error: in_app(self, partial(self.fail, error)),
+        )
 
     def get_default_screen(self) -> Screen[None]:
         return self.questions
@@ -98,13 +101,6 @@ class TraceApp(App[None]):
     def on_unmount(self) -> None:
         self._filling.stop()
 
-    def _known(self, run: RunView, rows: frozenset[int]) -> None:
-        """Update rows about which more is known; called on the background thread."""
-        in_app(self, lambda: self._tell(RunChanged(run, rows)))
-
-    def _unread(self, error: Exception) -> None:
-        in_app(self, lambda: self.fail(error))
-
     def _open_at(self, start: OpenQuestion) -> None:
         run = self.runs[0]
         row = self.row_of(run, start.question, start.epoch)
@@ -121,10 +117,7 @@ class TraceApp(App[None]):
         self.push_screen(TraceScreen(run, row, step))
 
     def compare(self, run: RunView, row: int, other: RunView, *, side: int = 0) -> None:
-        """Show a question's traces in two runs side by side, or say that one has none.
-
-        The cursor begins on `side`.
-        """
+        """Show a question's traces in two runs side by side, the cursor on `side`."""
         line = safe_line(run, row)
         beside = self.row_of(other, line.id, line.epoch)
         if beside is not None:
@@ -132,10 +125,10 @@ class TraceApp(App[None]):
 
     def row_of(self, run: RunView, question: str, epoch: int) -> int | None:
         """A question's row in a run; None, with a line that says so, if it has none."""
-        found = self.read(lambda: [run.find(question, epoch)])
-        if found == [None]:
+        rows = self.read(lambda: [run.find(question, epoch)])
+        if rows == [None]:
             self.fail(f"{run.name} has no question {question!r} in epoch {epoch}")
-        return found[0] if found else None
+        return rows[0] if rows else None
 
     def read(self, reading: Callable[[], T]) -> T | None:
         """What `reading` returns; None, with a line that says why, if the run cannot be read."""
@@ -162,16 +155,16 @@ class TraceApp(App[None]):
         run.leave_scoring()
         self.runs.append(run)
         self._filling.want(self.questions.run)
-        self._tell(RunAdded(run))
+        self._tell(RunAdded())
 
     def fail(self, problem: Exception | str) -> None:
         """Report a failure in one line; a line just shown is not repeated."""
-        said = one_line(str(problem)) or type(problem).__name__
+        line = one_line(str(problem)) or type(problem).__name__
         now = time.monotonic()
-        if now < self._said.get(said, 0.0):
+        if now < self._shown.get(line, 0.0):
             return
-        self._said = {said: now + QUIET_SECONDS}
-        self.notify(drawn(said)[:300], severity="error", markup=False)
+        self._shown = {line: now + QUIET_SECONDS}
+        self.notify(drawn(line)[:300], severity="error", markup=False)
 
     def action_reload(self) -> None:
         """Read again what was written to the runs since they were read."""
@@ -196,14 +189,13 @@ class TraceApp(App[None]):
             self.exit()
 
     def action_help(self) -> None:
-        self.push_screen(HelpScreen(keys_of(self.screen)))
+        self.push_screen(HelpScreen(self.screen))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from super().get_system_commands(screen)
         seen = set()
         for namespace, binding, enabled, _ in screen.active_bindings.values():
-            if not (binding.tooltip and enabled) or binding.action in seen:
-                continue
-            seen.add(binding.action)
-            run = partial(self.run_action, binding.action, namespace)
-            yield SystemCommand(binding.description, binding.tooltip, run)
+            if binding.tooltip and enabled and binding.action not in seen:
+                seen.add(binding.action)
+                run = partial(self.run_action, binding.action, namespace)
+                yield SystemCommand(binding.description, binding.tooltip, run)

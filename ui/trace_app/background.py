@@ -1,23 +1,74 @@
-"""What the app does on threads that never hold up its end: reading ahead, judging traces."""
+"""What the app does on threads that never hold up its end, and what its screens are told.
+
+Textual's own thread workers do: the interpreter waits for an executor's threads.
+"""
 
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from threading import BoundedSemaphore, Event, Lock, Thread
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from textual.app import App
 from textual.events import Callback
 from textual.message import Message
+from textual.screen import Screen
 
 from branchwise.base.errors import InputError
+from branchwise.ui.trace_app.drawing import drawn
 from branchwise.ui.traces.answers import judged
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import PAGE, RunView
 from branchwise.ui.traces.trace import Trace
 
+if TYPE_CHECKING:
+    from branchwise.ui.trace_app.app import TraceApp
+
 T = TypeVar("T")
+READ_ERRORS = (InputError, sqlite3.Error, OSError)
+WORK_SECONDS, REST_SECONDS = 0.03, 0.03
+"""A key press waits for the interpreter's lock while this thread works, so it rests in between."""
+WORKING = "working out where answers were lost …"
+AT_ONCE_SECONDS = 0.05
+"""How long a screen waits for the errors: most traces take less, and the screen need not change."""
+_ROOM = BoundedSemaphore(2)
+"""Every busy thread competes with key presses for the interpreter."""
+
+
+@dataclass
+class RunChanged(Message, bubble=False):
+    """These rows of a run have changed since they were read; none: only its summary has."""
+
+    run: RunView
+    rows: frozenset[int]
+
+
+@dataclass
+class RunAdded(Message, bubble=False):
+    """A run, made by a fork, was added to the app."""
+
+
+class RunScreen(Screen[None]):
+    """A screen of the trace app."""
+
+    @property
+    def trace_app(self) -> "TraceApp":
+        """The app, with what it knows about runs."""
+        return cast("TraceApp", self.app)
+
+    def say(self, text: str) -> None:
+        """Show a line for some seconds."""
+        self.notify(drawn(text[:300]), markup=False, timeout=4)
+
+
+def safe_line(run: RunView, row: int) -> ItemLine:
+    """The row's line; where it cannot be read, a line that says why."""
+    try:
+        return run.line(row)
+    except READ_ERRORS as error:
+        why = str(error)
+        return ItemLine(row, "?", 0, why, ambiguous=False, status="failed", error=why)
 
 
 def run_aside(
@@ -26,11 +77,8 @@ def run_aside(
     then: Callable[[T], None],
     failed: Callable[[Exception], None],
 ) -> None:
-    """Call `work` on a thread, then `then` with its result, or `failed`, in the app.
-
-    Nothing that `work` uses may be used by another thread: it opens its own runs. If the app has
-    ended meanwhile, neither is called; the thread ends with the process.
-    """
+    """Call `work` on a thread, which opens its own runs; then `then` or `failed` in the app, if it
+    has not ended."""
 
     def body() -> None:
         try:
@@ -52,54 +100,19 @@ def in_app(app: App[None], callback: Callable[[], None]) -> None:
         return
 
 
-@dataclass
-class RunChanged(Message, bubble=False):
-    """These rows of a run have changed since they were read.
-
-    The app sends it to every screen on its stack. `rows` may be empty: then only the run's
-    summary changed.
-    """
-
-    run: RunView
-    rows: frozenset[int]
-
-
-@dataclass
-class RunAdded(Message, bubble=False):
-    """A run, made by a fork, was added to the app."""
-
-    run: RunView
-
-
-READ_ERRORS = (InputError, sqlite3.Error, OSError)
-
-
-def safe_line(run: RunView, row: int) -> ItemLine:
-    """The row's line; where it cannot be read, a line that says why."""
-    try:
-        return run.line(row)
-    except READ_ERRORS as error:
-        said = str(error)
-        return ItemLine(row, "?", 0, said, ambiguous=False, status="failed", error=said)
-
-
-WORK_SECONDS, REST_SECONDS = 0.03, 0.03
-"""A key press waits for the interpreter's lock while this thread works, so it rests in between."""
-
-Known = Callable[[RunView, frozenset[int]], None]
-"""Called with the rows of a run about which more is known; with none once all rows were read."""
-
-
 class Filling:
     """Reads in the background what the list of questions will need: all rows, so that the first
     sort or filter waits for nothing, then the error labels that were not saved.
 
-    One thread serves all runs, starting with the one on the screen. It does not keep the process
-    alive.
+    One thread serves all runs, starting with the one on the screen. `known` is called with the
+    rows of a run about which more is known; with none once all rows were read.
     """
 
     def __init__(
-        self, runs: list[RunView], known: Known, failed: Callable[[Exception], None]
+        self,
+        runs: list[RunView],
+        known: Callable[[RunView, frozenset[int]], None],
+        failed: Callable[[Exception], None],
     ) -> None:
         self._runs, self._known, self._failed = runs, known, failed
         self._wanted, self._stopped = Event(), Event()
@@ -129,12 +142,9 @@ class Filling:
                     if not self._fill(run):
                         break
                 except Exception as error:  # noqa: BLE001 - a row without labels must not end the app
-                    self._tell(error)
-
-    def _tell(self, error: Exception) -> None:
-        """Report an error, unless the app has ended and closed the runs that this thread reads."""
-        if not self._stopped.is_set():
-            self._failed(error)
+                    # An app that has ended has closed the runs that this thread reads.
+                    if not self._stopped.is_set():
+                        self._failed(error)
 
     def _fill(self, run: RunView) -> bool:
         """Whether the run was read to its end, without another run being wanted meanwhile."""
@@ -152,15 +162,11 @@ class Filling:
         return True
 
 
-WORKING = "working out where answers were lost …"
-AT_ONCE_SECONDS = 0.05
-"""How long a screen waits for the errors: most traces take less, and the screen need not change."""
-_ROOM = BoundedSemaphore(2)
-"""Every busy thread competes with key presses for the interpreter."""
-
-
 class Judging:
-    """Judges traces for a screen, which wants only the one that it requested last."""
+    """Works out where a trace's answers were lost while a screen already shows it.
+
+    The screen wants only the trace that it requested last.
+    """
 
     def __init__(self, app: App[None], failed: Callable[[Exception], None]) -> None:
         self._app, self._failed = app, failed
@@ -184,33 +190,33 @@ class Judging:
         self._wanted = trace
         work = _Work(trace)
         Thread(target=self._work, args=(work, then), daemon=True).start()
-        found = work.at_once(AT_ONCE_SECONDS)
-        return trace if found is None else self._keep(found)
+        result = work.at_once(AT_ONCE_SECONDS)
+        return trace if result is None else self._keep(result)
 
-    def _keep(self, found: Trace) -> Trace:
-        self._wanted, self._before = None, found
-        return found
+    def _keep(self, result: Trace) -> Trace:
+        self._wanted, self._before = None, result
+        return result
 
     def _work(self, work: "_Work", then: Callable[[Trace], None]) -> None:
         with _ROOM:
             if self._wanted is not work.trace:
                 return
             try:
-                found = judged(work.trace)
+                result = judged(work.trace)
             except Exception as error:  # noqa: BLE001 - the app shows any error and goes on
-                in_app(self._app, partial(self._break, work.trace, error))
+                in_app(self._app, partial(self._end, work.trace, error, then))
                 return
-        if work.is_late(found):
-            in_app(self._app, partial(self._bring, work.trace, found, then))
+        if work.is_late(result):
+            in_app(self._app, partial(self._end, work.trace, result, then))
 
-    def _break(self, asked: Trace, error: Exception) -> None:
-        if self._wanted is asked:
+    def _end(self, asked: Trace, result: Trace | Exception, then: Callable[[Trace], None]) -> None:
+        if self._wanted is not asked:
+            return
+        if isinstance(result, Trace):
+            then(self._keep(result))
+        else:
             self._wanted = None
-            self._failed(error)
-
-    def _bring(self, asked: Trace, found: Trace, then: Callable[[Trace], None]) -> None:
-        if self._wanted is asked:
-            then(self._keep(found))
+            self._failed(result)
 
 
 class _Work:
@@ -219,20 +225,20 @@ class _Work:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self._lock, self._done = Lock(), Event()
-        self._found: Trace | None = None
+        self._result: Trace | None = None
         self._late = False
 
     def at_once(self, seconds: float) -> Trace | None:
         """The result, if it comes within `seconds`; called once, by the waiting screen."""
         self._done.wait(seconds)
         with self._lock:
-            self._late = self._found is None
-            return self._found
+            self._late = self._result is None
+            return self._result
 
-    def is_late(self, found: Trace) -> bool:
+    def is_late(self, result: Trace) -> bool:
         """Whether the screen has stopped waiting; called once, by the thread."""
         with self._lock:
-            self._found = found
+            self._result = result
             self._done.set()
             return self._late
 

@@ -26,12 +26,26 @@ from branchwise.ui.trace_app.question_list import seconds_cell
 from branchwise.ui.traces.lines import Arrangement, ItemLine, RunLine, named
 
 _WIDEST_NAME = 30
+_MAX_QUESTION = 2_000
+_ENDS = {
+    "id": ("from A", "from Z"),
+    "question": ("from A", "from Z"),
+    "status": ("running first", "done first"),
+    "labels": ("fewest first", "most first"),
+}
 
 
 class RunStrip(ScrollView, can_focus=False):
-    """A line for each run; the chosen one is marked. A click chooses."""
+    """A line for each run: what it is, how far, its means. The chosen one is marked."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"run-strip--chosen", "run-strip--parent"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"run-strip--chosen"}
+    DEFAULT_CSS = """
+    RunStrip {
+        height: 1; background: $panel; color: $foreground;
+        scrollbar-size-vertical: 1; overflow-x: hidden;
+        & > .run-strip--chosen { text-style: bold; }
+    }
+    """
 
     @dataclass
     class Chosen(Message):
@@ -58,26 +72,21 @@ class RunStrip(ScrollView, can_focus=False):
         index = self.scroll_offset.y + y
         if index >= len(self._lines):
             return Strip.blank(self.size.width, self.rich_style)
-        style = self.rich_style
+        line, style, mark = self._lines[index], self.rich_style, " "
         if index == self._chosen:
             style += self.get_component_rich_style("run-strip--chosen", partial=True)
+            mark = "›" if len(self._lines) > 1 else " "
         width = self.scrollable_content_region.width
-        text = self._text(self._lines[index], width, chosen=index == self._chosen)
-        strip = Strip([Segment(text, style)])
-        return strip.adjust_cell_length(self.size.width, self.rich_style)
-
-    def _text(self, line: RunLine, width: int, *, chosen: bool) -> str:
         means = named(line.heads, line.means)
         scores = "  ".join(f"{head} {number(mean):>4}" for head, mean in means)
-        ended = f"{line.done + line.failed:,}/{line.total:,}"
         failed = f" ({line.failed:,} failed)" if line.failed else ""
-        right = f"  {ended}{failed}  {scores} "
-        mark = "›" if chosen and len(self._lines) > 1 else " "
-        widest = max(cells(run_name(line.name)) for line in self._lines)
+        right = f"  {line.done + line.failed:,}/{line.total:,}{failed}  {scores} "
+        widest = max(cells(run_name(run.name)) for run in self._lines)
         name = fitted(run_name(line.name), min(widest, _WIDEST_NAME, max(8, width // 3)))
         system = f"fork of {line.parent}: {line.system}" if line.parent else line.system
         left = fitted(f"{mark}{name}  {system}", max(0, width - cells(right)))
-        return left + right
+        strip = Strip([Segment(left + right, style)])
+        return strip.adjust_cell_length(self.size.width, self.rich_style)
 
     def on_click(self, event: Click) -> None:
         index = self.scroll_offset.y + event.y
@@ -85,20 +94,14 @@ class RunStrip(ScrollView, can_focus=False):
             self.post_message(self.Chosen(index))
 
 
-_ENDS = {
-    "id": ("from A", "from Z"),
-    "question": ("from A", "from Z"),
-    "status": ("running first", "done first"),
-    "labels": ("fewest first", "most first"),
-}
-
-
 class FilterBar(Widget):
     """One line: how many rows of how many, what was filtered, how it is sorted."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._text, self._end = "", ""
+    DEFAULT_CSS = """
+    FilterBar { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap;
+        text-overflow: ellipsis; }
+    """
+    _text = _end = ""
 
     def show(self, text: str, end: str = "") -> None:
         """Show a line that holds text from outside; `end` stands at its right."""
@@ -113,75 +116,49 @@ class FilterBar(Widget):
 def in_words(
     how: Arrangement, shown: int, total: int, other: str | None = None, task: str = ""
 ) -> str:
-    """A sentence about an arrangement; `other`: the run that shown questions differ from; `task`:
-    the run's, which says what its subsets are called."""
-    filters = list(_filters(how, other, task))
-    whole = counted(total, "question")
-    count = f"{shown:,} of {whole}" if filters else whole
-    return f"{count}{': ' if filters else ''}{', '.join(filters)} · {_sorted(how)}"
-
-
-def filtered(how: Arrangement) -> bool:
-    """Whether anything is left out."""
-    return any(_filters(how, None, ""))
-
-
-def _filters(how: Arrangement, other: str | None, task: str) -> list[str]:
+    """An arrangement as a sentence; `other`: the run that the shown questions differ from."""
     words = TASKS.get(task, DEFAULT).subset_words
-    said = [words[how.subset]] if how.subset != "all" else []
-    said += [how.status] if how.status else []
-    said += [f"with {label_words(how.label)}"] if how.label else []
-    said += [f"“{how.text}”"] if how.text else []
-    said += [f"different in {other or 'another run'}"] if how.differs else []
-    return said
-
-
-def _sorted(how: Arrangement) -> str:
+    filters = [words[how.subset]] if how.subset != "all" else []
+    filters += [how.status] if how.status else []
+    filters += [f"with {label_words(how.label)}"] if how.label else []
+    filters += [f"“{how.text}”"] if how.text else []
+    filters += [f"different in {other or 'another run'}"] if how.differs else []
+    whole = counted(total, "question")
+    count = f"{shown:,} of {whole}: {', '.join(filters)}" if filters else whole
     if how.sort == "order":
-        return "in the run's order" + (", last first" if how.descending else "")
+        return f"{count} · in the run's order{', last first' if how.descending else ''}"
     ends = _ENDS.get(how.sort, ("lowest first", "highest first"))
-    return f"by {how.sort}, {ends[how.descending]}"
-
-
-_MAX_QUESTION = 2_000
+    return f"{count} · by {how.sort}, {ends[how.descending]}"
 
 
 class TraceHeader(Widget):
     """The question in full where there is room, then run, status, scores, labels and costs."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "trace-header--question",
-        "trace-header--facts",
-        "trace-header--error",
-        "trace-header--note",
+        f"trace-header--{part}" for part in ("question", "facts", "error", "note")
     }
     DEFAULT_CSS = """
-    TraceHeader { height: auto; background: $panel; padding: 0 1; }
-    TraceHeader > .trace-header--question { text-style: bold; color: $foreground; }
-    TraceHeader > .trace-header--facts { color: $text-primary; }
-    TraceHeader > .trace-header--error { color: $text-error; text-style: bold; }
-    TraceHeader > .trace-header--note { color: $text-warning; text-style: bold; }
+    TraceHeader {
+        height: auto; background: $panel; padding: 0 1;
+        & > .trace-header--question { text-style: bold; color: $foreground; }
+        & > .trace-header--facts { color: $text-primary; }
+        & > .trace-header--error { color: $text-error; text-style: bold; }
+        & > .trace-header--note { color: $text-warning; text-style: bold; }
+    }
     """
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._line: ItemLine | None = None
-        self._facts = ""
-        self._note = ""
+    noted = ""
+    """What was said last, while it stands there."""
+    _facts = ""
+    _line: ItemLine | None = None
 
     def show(self, line: ItemLine, run: str, heads: Sequence[str]) -> None:
-        """Show another item, or the same as it is now. `heads` name the three metrics."""
+        """Show another item, or the same as it is now. `heads` name the metrics."""
         self._line, self._facts = line, "  ".join(_facts(line, run, heads))
         self.refresh(layout=True)
 
-    @property
-    def noted(self) -> str:
-        """What was said last, while it stands there."""
-        return self._note
-
     def note(self, text: str = "") -> None:
         """Say what is shown now in the place of the item's facts, until it is something else."""
-        self._note = text
+        self.noted = text
         self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -191,8 +168,8 @@ class TraceHeader(Widget):
         width = self.content_size.width
         lines = self._lines(width)
         text, style = lines[y] if y < len(lines) else ("", "facts")
-        found = self.get_component_rich_style(f"trace-header--{style}")
-        return Strip([Segment(fitted(text, width), found)], width)
+        look = self.get_component_rich_style(f"trace-header--{style}")
+        return Strip([Segment(fitted(text, width), look)], width)
 
     def _lines(self, width: int) -> list[tuple[str, str]]:
         if self._line is None or width < 1:
@@ -203,7 +180,7 @@ class TraceHeader(Widget):
         lines = [(question[start:end], "question") for start, end, _ in places[:most]]
         if len(places) > most:
             lines[-1] = (question[places[most - 1][0] :], "question")
-        lines.append((self._note, "note") if self._note else (self._facts, "facts"))
+        lines.append((self.noted, "note") if self.noted else (self._facts, "facts"))
         if self._line.error:
             lines.append((f"✗ {_one_line(self._line.error[:_MAX_QUESTION])}", "error"))
         return lines
@@ -228,49 +205,32 @@ def _one_line(text: str) -> str:
     return one_line(harmless(text))
 
 
-_FIRST = ("help", "leave", "dismiss")
-
-
 class _Key(NamedTuple):
-    """A key: where it begins on the line, what is shown, and what a click presses."""
+    """A key of the bar: its first cell, the one after its last, what a click on it presses."""
 
     left: int
+    right: int
     shown: str
-    description: str
-    pressed: str
-
-    @property
-    def right(self) -> int:
-        """The cell after its last one."""
-        return self.left + cells(f"{self.shown} {self.description}")
+    binding: Binding
 
 
 class KeyBar(Widget):
     """One line, drawn at once (Textual's Footer mounts a widget for each key, one refresh late).
 
-    Where it is too short, whole keys are left out, the last ones first. A click presses a key.
+    Where it is too short, whole keys are left out, the last ones first; help and leaving come
+    first. A click presses a key.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"key-bar--key"}
     DEFAULT_CSS = """
     KeyBar {
-        dock: bottom;
-        height: 1;
-        color: $footer-foreground;
-        background: $footer-background;
-
-        & > .key-bar--key {
-            color: $footer-key-foreground;
-            text-style: bold;
-        }
+        dock: bottom; height: 1; color: $footer-foreground; background: $footer-background;
+        & > .key-bar--key { color: $footer-key-foreground; text-style: bold; }
     }
     """
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._changed)
-
-    def on_unmount(self) -> None:
-        self.screen.bindings_updated_signal.unsubscribe(self)
 
     def _changed(self, screen: Screen[object]) -> None:
         self.refresh()
@@ -281,7 +241,7 @@ class KeyBar(Widget):
         segments = []
         for key in self._keys():
             segments.append(Segment(key.shown, strong))
-            segments.append(Segment(f" {key.description} ", plain))
+            segments.append(Segment(f" {key.binding.description} ", plain))
         return Strip(segments).adjust_cell_length(self.size.width, plain)
 
     def _keys(self) -> Iterator[_Key]:
@@ -290,21 +250,18 @@ class KeyBar(Widget):
         for _, binding, enabled, _ in self.screen.active_bindings.values():
             if binding.show and enabled:
                 actions.setdefault(binding.action, binding)
-        bindings = sorted(actions.values(), key=lambda one: _name(one.action) not in _FIRST)
+        first = ("help", "leave", "dismiss")
         left = 0
-        for binding in bindings:
+        for action in sorted(actions, key=lambda name: name.rpartition(".")[2] not in first):
+            binding = actions[action]
             shown = self.app.get_key_display(binding)
-            key = _Key(left, shown, binding.description, binding.key)
-            if key.right > self.size.width:
+            right = left + cells(f"{shown} {binding.description}")
+            if right > self.size.width:
                 return
-            yield key
-            left = key.right + 1
+            yield _Key(left, right, shown, binding)
+            left = right + 1
 
     def on_click(self, event: Click) -> None:
         for key in self._keys():
             if key.left <= event.x < key.right:
-                self.app.simulate_key(key.pressed)
-
-
-def _name(action: str) -> str:
-    return action.rpartition(".")[2]
+                self.app.simulate_key(key.binding.key)

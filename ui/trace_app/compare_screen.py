@@ -1,38 +1,40 @@
 """Two runs on the same question: their steps side by side, where they part, their answers."""
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from branchwise.report.terminal.blocks import Block
-from branchwise.ui.trace_app.background import READ_ERRORS, WORKING, Judging, RunChanged, safe_line
+from branchwise.ui.trace_app.background import (
+    READ_ERRORS,
+    WORKING,
+    Judging,
+    RunChanged,
+    RunScreen,
+    safe_line,
+)
 from branchwise.ui.trace_app.bars import KeyBar
 from branchwise.ui.trace_app.drawing import drawn
 from branchwise.ui.trace_app.fork_screen import ForkScreen
 from branchwise.ui.trace_app.pairs import AnswerPairs, PairedLines, PairHeads, StepPairs
 from branchwise.ui.trace_app.step_view import StepView
 from branchwise.ui.traces.answers import judged
-from branchwise.ui.traces.comparison import TraceComparison, compare, compare_answers
+from branchwise.ui.traces.comparison import TraceComparison, compare, compare_answers, goes_on
 from branchwise.ui.traces.lines import RunLine
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import Trace, blocks
-
-if TYPE_CHECKING:
-    from branchwise.ui.trace_app.app import TraceApp
-
 
 BOTH_STEPS = 140
 """The width from which the other side's step is shown beside the focused side's."""
 
 
-class CompareScreen(Screen[None]):
+class CompareScreen(RunScreen):
     """Row `row_a` of a run beside row `row_b` of another: the same question and epoch.
 
     The cursor begins on `side` 0 or 1, or on the only side that goes on.
@@ -76,8 +78,7 @@ class CompareScreen(Screen[None]):
         self._first_side = side
         self.runs, self.rows = (run_a, run_b), [row_a, row_b]
         self._traces: list[Trace] = []
-        nothing = (RunLine(run.name, "", run.count, 0, 0) for run in self.runs)
-        self._summaries: list[RunLine] = list(nothing)
+        self._summaries = [RunLine(run.name, "", run.count, 0, 0) for run in self.runs]
         self._compared = TraceComparison(())
         self._shown: list[int | None] = [None, None]
 
@@ -97,25 +98,30 @@ class CompareScreen(Screen[None]):
         self._judging = [Judging(self.app, self.trace_app.fail) for _ in self.runs]
         self._open()
         if any(trace.unjudged for trace in self._traces):
-            self._say(WORKING)
-        steps = self.query_one(StepPairs)
-        steps.focus()
-        only_other_goes_on = _goes_on(self._traces[1]) and not _goes_on(self._traces[0])
-        steps.side = 1 if only_other_goes_on else self._first_side
+            self.say(WORKING)
+        self._steps.focus()
+        only_other_goes_on = goes_on(self._traces[1]) and not goes_on(self._traces[0])
+        self._steps.side = 1 if only_other_goes_on else self._first_side
 
     @property
-    def trace_app(self) -> "TraceApp":
-        """The app, with what it knows about runs."""
-        return cast("TraceApp", self.app)
+    def _steps(self) -> StepPairs:
+        return self.query_one(StepPairs)
+
+    @property
+    def _lines(self) -> StepPairs | AnswerPairs:
+        """The steps, or the answers that are shown in their place."""
+        return self.query_one(AnswerPairs) if self.has_class("-answers") else self._steps
 
     def _open(self) -> None:
         """Read both traces of another question; the cursor goes to where they part."""
         self._traces, self._shown = [self._read(side) for side in (0, 1)], [None, None]
         self._compared = compare(*self._traces)
-        parted = self._compared.parted
-        row = self._last_shared() if parted is None else parted
+        row = self._compared.parted
+        if row is None:  # the last one that both have; after it only one of them continues
+            both = [n for n, pair in enumerate(self._compared.pairs) if pair.a and pair.b]
+            row = both[-1] if both else 0
         self._show_all(row, keep=False)
-        self.call_after_refresh(self.query_one(StepPairs).go_to_row, row)
+        self.call_after_refresh(self._steps.go_to_row, row)
 
     def _read(self, side: int) -> Trace:
         """A side's trace; one without steps where it cannot be read, which is said."""
@@ -128,112 +134,83 @@ class CompareScreen(Screen[None]):
             self.trace_app.fail(error)
             return Trace(safe_line(run, row), (), (), ())
 
-    def _judged(self, side: int, found: Trace) -> None:
+    def _judged(self, side: int, result: Trace) -> None:
         """Show where a side's answers were lost; the cursors stay."""
         if self.is_attached:
-            self._traces[side] = judged(self._traces[side], found.errors)
-            self._show_all(self.query_one(StepPairs).row, keep=True)
-
-    def _last_shared(self) -> int:
-        """The last row that both sides have; after it only one of them continues."""
-        both = [n for n, pair in enumerate(self._compared.pairs) if pair.a and pair.b]
-        return both[-1] if both else 0
+            self._traces[side] = judged(self._traces[side], result.errors)
+            self._show_all(self._steps.row, keep=True)
 
     def _show_all(self, row: int, *, keep: bool) -> None:
         a, b = self._traces
         epoch = f"  epoch {a.line.epoch}" if a.line.epoch else ""
-        said = Content(drawn(f"{a.line.id}{epoch}  {a.line.question}"))
-        self.query_one("#compared-question", Static).update(said)
-        self.query_one(StepPairs).show(self._compared, row)
+        question = Content(drawn(f"{a.line.id}{epoch}  {a.line.question}"))
+        self.query_one("#compared-question", Static).update(question)
+        self._steps.show(self._compared, row)
         names = (self.runs[0].name, self.runs[1].name)
         self.query_one(AnswerPairs).show(compare_answers(a, b), names, keep=keep)
         self._show_side()
 
+    @on(PairedLines.Moved)
     def _show_side(self) -> None:
         """Update what depends on the cursor: the marked side, and the step in full."""
-        side = self.query_one(AnswerPairs if self._answers else StepPairs).side
-        items = (self._traces[0].line, self._traces[1].line)
-        heads = (self.runs[0].heads, self.runs[1].heads)
-        self.query_one(PairHeads).show(self._summaries, items, heads, side)
-        self._show_steps()
+        if self._traces:
+            items = [trace.line for trace in self._traces]
+            heads = [run.heads for run in self.runs]
+            self.query_one(PairHeads).show(self._summaries, items, heads, self._lines.side)
+            self._show_steps()
 
+    @on(events.Resize)
     def _show_steps(self) -> None:
-        """The step under the cursor, where it is seen: of the focused side, or of both."""
-        steps = self.query_one(StepPairs)
+        """Show the step under the cursor, where it is seen: of the focused side, or of both."""
+        if not self._traces:
+            return
+        steps = self._steps
         for side, view in enumerate(self.query(StepView)):
             view.set_class(side == steps.side, "-focused-side")
             if side != steps.side and self.size.width < BOTH_STEPS:
                 continue
             step = steps.step_of(side)
             seq = step.seq if step else -1
-            found = blocks(self._traces[side], seq) if step else [self._none(side)]
-            view.show(found, keep=seq == self._shown[side])
+            nothing = Block("note", f"{drawn(self.runs[side].name)} has no step here")
+            parts = blocks(self._traces[side], seq) if step else [nothing]
+            view.show(parts, keep=seq == self._shown[side])
             self._shown[side] = seq
-
-    def _none(self, side: int) -> Block:
-        return Block("note", f"{drawn(self.runs[side].name)} has no step here")
-
-    @property
-    def _answers(self) -> bool:
-        """Whether the answers are shown in place of the steps."""
-        return self.has_class("-answers")
-
-    @property
-    def _view(self) -> StepView:
-        """The step of the focused side."""
-        return list(self.query(StepView))[self.query_one(StepPairs).side]
-
-    def on_resize(self, _: events.Resize) -> None:
-        if self._traces:
-            self._show_steps()
-
-    @on(PairedLines.Moved)
-    def _moved(self) -> None:
-        if self._traces:
-            self._show_side()
 
     @on(PairedLines.Opened)
     def _opened(self, event: PairedLines.Opened) -> None:
         """From a step to its trace; from an answer to the step at which it was lost or seen."""
-        if isinstance(event.lines, AnswerPairs):
-            self._to_answer(event.lines)
+        lines = event.lines
+        if not isinstance(lines, AnswerPairs):
+            side, step = self._steps.side, self._steps.step
+            self.trace_app.open_trace(self.runs[side], self.rows[side], step.seq if step else None)
             return
-        steps = self.query_one(StepPairs)
-        side, step = steps.side, steps.step
-        self.trace_app.open_trace(self.runs[side], self.rows[side], step.seq if step else None)
-
-    def _to_answer(self, answers: AnswerPairs) -> None:
-        line, side = answers.answer, answers.side
-        row = None
-        if line is not None and line.step is not None:
-            row = self._compared.row_of(side, line.step)
+        answer, side, row = lines.answer, lines.side, None
+        if answer is not None and answer.step is not None:
+            row = self._compared.row_of(side, answer.step)
         if row is None:
-            self._say("this answer has no step in this trace")
+            self.say("this answer has no step in this trace")
             return
         self.action_answers()
-        steps = self.query_one(StepPairs)
-        steps.side = side
-        steps.go_to_row(row)
+        self._steps.side = side
+        self._steps.go_to_row(row)
 
     def action_other_side(self) -> None:
-        lines = self.query_one(AnswerPairs if self._answers else StepPairs)
-        lines.side = 1 - lines.side
+        self._lines.side = 1 - self._lines.side
 
     def action_answers(self) -> None:
+        side = self._lines.side
         self.toggle_class("-answers")
-        pair: list[PairedLines] = [self.query_one(StepPairs), self.query_one(AnswerPairs)]
-        shown, hidden = pair[self._answers], pair[not self._answers]
-        shown.side = hidden.side
-        shown.focus()
+        self._lines.side = side
+        self._lines.focus()
 
     def action_difference(self, by: int) -> None:
-        steps = self.query_one(StepPairs)
+        row = self._steps.row
         rows = [n for n, pair in enumerate(self._compared.pairs) if not pair.same]
-        ahead = [n for n in rows if (n > steps.row if by > 0 else n < steps.row)]
+        ahead = [n for n in rows if (n > row if by > 0 else n < row)]
         if ahead:
-            steps.go_to_row(ahead[0 if by > 0 else -1])
+            self._steps.go_to_row(ahead[0 if by > 0 else -1])
         else:
-            self._say(f"no {'further' if by > 0 else 'earlier'} step differs")
+            self.say(f"no {'further' if by > 0 else 'earlier'} step differs")
 
     def action_question(self, by: int) -> None:
         """The next question of the left run's list that the right run has, too."""
@@ -247,10 +224,15 @@ class CompareScreen(Screen[None]):
                 self._open()
                 return
             row = self.trace_app.neighbour(self.runs[0], row, by)
-        self._say(f"no {'further' if by > 0 else 'earlier'} question is in both runs")
+        self.say(f"no {'further' if by > 0 else 'earlier'} question is in both runs")
+
+    @property
+    def _view(self) -> StepView:
+        """The step of the focused side."""
+        return list(self.query(StepView))[self._steps.side]
 
     def action_passage(self, by: int) -> None:
-        self._view.go_to_next(by, passages=True)
+        self._view.go_to_next(by)
 
     def action_scroll_step(self, by: int) -> None:
         self._view.scroll_relative(y=by, animate=False)
@@ -260,40 +242,25 @@ class CompareScreen(Screen[None]):
             view.toggle_all()
 
     def action_fork(self) -> None:
-        steps = self.query_one(StepPairs)
-        side, step = steps.side, steps.step
+        side, step = self._steps.side, self._steps.step
         if step is None:
-            self._say(f"{self.runs[side].name} has no step here")
+            self.say(f"{self.runs[side].name} has no step here")
         else:
             self.app.push_screen(ForkScreen(self.runs[side], self._traces[side], step.seq))
-
-    def _say(self, text: str) -> None:
-        self.notify(drawn(text[:300]), markup=False, timeout=4)
 
     def on_run_changed(self, event: RunChanged) -> None:
         """Read again what was written to; the cursor stays on its step, or at the newest one."""
         sides = [n for n in (0, 1) if self.runs[n] is event.run and self.rows[n] in event.rows]
         if not sides or not self._traces:
             return
-        steps = self.query_one(StepPairs)
-        step, row, at_end = steps.step, steps.row, self._at_newest(sides)
+        step, row = self._steps.step, self._steps.row
+        at_newest = any(goes_on(self._traces[n]) and row == self._compared.last(n) for n in sides)
         for side in sides:
             self._traces[side] = self._read(side)
         self._compared = compare(*self._traces)
-        found = self._compared.row_of(steps.side, step.seq) if step else row
-        if at_end:
-            found = self._newest(sides[0])
-        self._show_all(row if found is None else found, keep=True)
-
-    def _newest(self, side: int) -> int:
-        written = [n for n, pair in enumerate(self._compared.pairs) if pair.side(side)]
-        return written[-1] if written else 0
-
-    def _at_newest(self, sides: list[int]) -> bool:
-        """Whether the cursor is where a trace that goes on is written."""
-        row = self.query_one(StepPairs).row
-        return any(_goes_on(self._traces[side]) and row == self._newest(side) for side in sides)
-
-
-def _goes_on(trace: Trace) -> bool:
-    return trace.line.status in ("pending", "running")
+        if at_newest:
+            row = self._compared.last(sides[0])
+        elif step:
+            own = self._compared.row_of(self._steps.side, step.seq)
+            row = row if own is None else own
+        self._show_all(row, keep=True)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -18,41 +18,50 @@ from branchwise.base.errors import InputError
 from branchwise.base.text import one_line
 from branchwise.ui.trace_app.drawing import drawn, wrapped
 
-
-class PickerLine(NamedTuple):
-    """A line of a picker and what it stands for."""
-
-    text: str
-    value: str
+_MAX_NAME = 80
+_BOX = """width: auto; max-width: 90%; height: auto; max-height: 100%; background: $surface;
+    border: round $border; padding: 0 1;"""
+_AROUND = 6
+"""Cells of the border of the list of keys, its padding and the scroll bar."""
 
 
 class Picker(ModalScreen[str | None]):
-    """Dismissed with the chosen value, or None where nothing was chosen."""
+    """Dismissed with the value of the chosen (text, value), or None where nothing was chosen."""
 
+    DEFAULT_CSS = f"""
+    Picker {{
+        align: center middle;
+        & > Vertical {{ {_BOX} width: 56; }}
+        OptionList, OptionList:focus {{ width: 100%; height: auto; max-height: 16; border: none;
+            background: $surface; }}
+    }}
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,q", "dismiss(None)", "Cancel"),
         ("j", "down", "Down"),
         ("k", "up", "Up"),
     ]
 
-    def __init__(self, title: str, choices: Sequence[PickerLine], now: str | None = None) -> None:
+    def __init__(
+        self, title: str, choices: Sequence[tuple[str, str]], now: str | None = None
+    ) -> None:
         super().__init__()
         self._title, self._choices, self._now = title, choices, now
 
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Static(Text(drawn(self._title), style="bold"))
-            yield OptionList(*(Option(Text(drawn(choice.text))) for choice in self._choices))
+            yield OptionList(*(Option(Text(drawn(text))) for text, _ in self._choices))
 
     def on_mount(self) -> None:
-        values = [choice.value for choice in self._choices]
-        found = self.query_one(OptionList)
-        found.highlighted = values.index(self._now) if self._now in values else 0
-        found.focus()
+        values = [value for _, value in self._choices]
+        options = self.query_one(OptionList)
+        options.highlighted = values.index(self._now) if self._now in values else 0
+        options.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.dismiss(self._choices[event.option_index].value)
+        self.dismiss(self._choices[event.option_index][1])
 
     def action_down(self) -> None:
         self.query_one(OptionList).action_cursor_down()
@@ -61,47 +70,44 @@ class Picker(ModalScreen[str | None]):
         self.query_one(OptionList).action_cursor_up()
 
 
-KeyLines = list[tuple[str, str]]
-WIDTH = 0.9
-"""Share of the screen's width that the list may take, as in `app.tcss`."""
-AROUND = 6
-"""Cells of its border, its padding and the scroll bar."""
-
-
-def keys_of(screen: Screen[object]) -> KeyLines:
-    """Keys and what they do, one line for each action of the screen and of what has the focus."""
-    actions: dict[str, tuple[list[str], str]] = {}
-    for _, binding, _, _ in screen.active_bindings.values():
-        if binding.tooltip:
-            keys, _ = actions.setdefault(binding.action, ([], binding.tooltip))
-            keys.append(screen.app.get_key_display(binding))
-    return [(" ".join(keys), tooltip) for keys, tooltip in actions.values()]
-
-
 class HelpScreen(ModalScreen[None]):
-    """A list of keys; any of the usual keys closes it."""
+    """The keys of a screen, read from its bindings, so that the list cannot go stale."""
 
+    DEFAULT_CSS = f"""
+    HelpScreen {{
+        align: center middle;
+        & > Vertical {{ {_BOX} }}
+        VerticalScroll {{ width: auto; height: auto; max-height: 100%; }}
+        Static {{ width: auto; }}
+    }}
+    """
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q,question_mark,enter", "dismiss", "Close")]
 
-    def __init__(self, keys: KeyLines) -> None:
+    def __init__(self, screen: Screen[object]) -> None:
+        """One line for each action of the screen and of what has the focus."""
         super().__init__()
-        self._keys = keys
+        self._actions: dict[str, tuple[list[str], str]] = {}
+        for _, binding, _, _ in screen.active_bindings.values():
+            if binding.tooltip:
+                keys, _ = self._actions.setdefault(binding.action, ([], binding.tooltip))
+                keys.append(screen.app.get_key_display(binding))
 
     def compose(self) -> ComposeResult:
         with Vertical(), VerticalScroll():
             yield Static(self._text())
 
     def _text(self) -> Text:
-        return Text("\n").join(self._lines(int(self.app.size.width * WIDTH) - AROUND))
+        return Text("\n").join(self._lines(int(self.app.size.width * 0.9) - _AROUND))
 
     def _lines(self, room: int) -> Iterator[Text]:
         """What a key does is wrapped beside the key."""
-        left = max((len(keys) for keys, _ in self._keys), default=0) + 2
-        for keys, tooltip in self._keys:
-            shown = keys.rjust(left - 2)
+        shown = [(" ".join(keys), tooltip) for keys, tooltip in self._actions.values()]
+        left = max((len(keys) for keys, _ in shown), default=0) + 2
+        for keys, tooltip in shown:
+            head = keys.rjust(left - 2)
             for start, end, _ in wrapped(tooltip, max(1, room - left)):
-                yield Text.assemble((shown.ljust(left), "bold"), tooltip[start:end])
-                shown = ""
+                yield Text.assemble((head.ljust(left), "bold"), tooltip[start:end])
+                head = ""
 
     def on_mount(self) -> None:
         self.query_one(VerticalScroll).focus()
@@ -110,24 +116,17 @@ class HelpScreen(ModalScreen[None]):
         self.query_one(Static).update(self._text())
 
 
-_MAX_NAME = 80
-
-
 class ExportScreen(ModalScreen[Path | None]):
     """Writes a text to the file that the user names; dismissed with its path, or None."""
 
     DEFAULT_CSS = """
-    ExportScreen { align: center middle; }
-    ExportScreen > Vertical {
-        width: 90%;
-        max-width: 100;
-        height: auto;
-        background: $surface;
-        border: round $border;
-        padding: 0 1;
+    ExportScreen {
+        align: center middle;
+        & > Vertical { width: 90%; max-width: 100; height: auto; background: $surface;
+            border: round $border; padding: 0 1; }
+        Input { margin: 1 0; }
+        #export-said { color: $text-warning; height: auto; min-height: 1; }
     }
-    ExportScreen Input { margin: 1 0; }
-    ExportScreen #export-said { color: $text-warning; height: auto; min-height: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(None)", "Cancel")]
 
@@ -149,6 +148,7 @@ class ExportScreen(ModalScreen[Path | None]):
             event.input.value = "".join(c for c in event.value if c.isprintable())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Write the file; one that exists only when it is named a second time."""
         event.stop()
         name = event.value.strip()
         if not name:
@@ -158,9 +158,8 @@ class ExportScreen(ModalScreen[Path | None]):
             path = Path(name).expanduser()
             if path.exists() and path.is_file() and path != self._replace:
                 self._replace = path
-                self._say(
-                    f"{path} already exists: press enter again to replace it, or name another file"
-                )
+                again = "press enter again to replace it, or name another file"
+                self._say(f"{path} already exists: {again}")
                 return
             write_named(path, self._text.encode("utf-8", "replace"))
         except (InputError, OSError, ValueError, RuntimeError) as error:
@@ -169,8 +168,7 @@ class ExportScreen(ModalScreen[Path | None]):
             self.dismiss(path)
 
     def _say(self, text: str) -> None:
-        said = drawn(one_line(text)[:500])
-        self.query_one("#export-said", Static).update(Text(said))
+        self.query_one("#export-said", Static).update(Text(drawn(one_line(text)[:500])))
 
 
 def offered_name(run: str, question: str, epoch: int) -> str:

@@ -1,23 +1,32 @@
-"""Text that may be drawn: of a width on which all terminals agree, wrapped, with its marks."""
+"""Text that may be drawn: of a width on which all terminals agree, wrapped, with its marks.
+
+`harmless` took out what steers a terminal or hides. What is left and printable may still be
+measured differently by terminals, by tmux and by us, and one cell too many breaks a line's frame:
+variation selectors, skin tones, flags, marks without a letter, vowel signs with a cell of their
+own. Each is dropped where nothing is lost by it, else replaced.
+"""
 
 import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
+from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
 from textual.color import Color, ColorParseError
 
+from branchwise.base.text import REPLACEMENT
 from branchwise.report.terminal.blocks import Mark, MarkKind
 
 MAX_MARKS = 4
 """Combining marks that are drawn above one character: tmux keeps no more bytes of a cell."""
-
-_REPLACED = "\N{REPLACEMENT CHARACTER}"
+MIN_WIDTH = 4
+"""Narrower lines cannot be wrapped sensibly; wider ones are cropped when drawn."""
+_TOO_MANY_MARKS = re.compile(f"(?<=0{{{MAX_MARKS}}})0+")
 _FIRST_FLAG, _LAST_FLAG = 0x1F1E6, 0x1F1FF
 _DROPPED = frozenset(
     [
@@ -45,15 +54,15 @@ class _Widths(dict[int, str]):
     """The cells of each character's form: "0", "1" or "2"."""
 
     def __missing__(self, code: int) -> str:
-        from rich.cells import cell_len
-
         width = self[code] = str(cell_len(_FORMS[code]))
         return width
 
 
-def _form(code: int) -> str:
-    from rich.cells import get_character_cell_size
+_FORMS = _Forms()
+_WIDTHS = _Widths()
 
+
+def _form(code: int) -> str:
     character = chr(code)
     if code in _DROPPED:
         return ""
@@ -62,19 +71,14 @@ def _form(code: int) -> str:
     if character in "\n\t":
         return " "
     if not character.isprintable() or code in _DISPUTED:
-        return _REPLACED
-    cells = get_character_cell_size(character)
+        return REPLACEMENT
+    size = get_character_cell_size(character)
     wide = unicodedata.east_asian_width(character) in "WF"
-    if cells == 0:
+    if size == 0:
         if unicodedata.category(character) not in ("Mn", "Me"):
-            return _REPLACED
+            return REPLACEMENT
         return "" if wide else character
-    return character if (cells == 2) is wide else _REPLACED
-
-
-_FORMS = _Forms()
-_WIDTHS = _Widths()
-_TOO_MANY_MARKS = re.compile(f"(?<=0{{{MAX_MARKS}}})0+")
+    return character if (size == 2) is wide else REPLACEMENT
 
 
 def widths(text: str) -> str | None:
@@ -90,20 +94,13 @@ def drawn(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     form = text.translate(_FORMS)
-    if form.isascii():
-        return form
-    digits = form.translate(_WIDTHS)
+    digits = "" if form.isascii() else form.translate(_WIDTHS)
     if "0" not in digits:
         return form
+    for excess in reversed([*_TOO_MANY_MARKS.finditer(digits)]):
+        form = form[: excess.start()] + form[excess.end() :]
     alone = len(digits) - len(digits.lstrip("0"))
-    return _without_excess(form, digits)[min(alone, MAX_MARKS) :]
-
-
-def _without_excess(form: str, digits: str) -> str:
-    excess = [match.span() for match in _TOO_MANY_MARKS.finditer(digits)]
-    for start, end in reversed(excess):
-        form = form[:start] + form[end:]
-    return form
+    return form[min(alone, MAX_MARKS) :]
 
 
 def cells(text: str) -> int:
@@ -129,9 +126,9 @@ def cut(start: int, end: int, width: int, digits: str | None) -> int:
 
     `digits` are the text's `widths`. Marks stay with the character before them.
     """
-    if digits is None:
-        return min(end, start + width)
     stop = min(end, start + width)
+    if digits is None:
+        return stop
     piece = digits[start:stop]
     size = piece.count("1") + 2 * piece.count("2")
     while size > width:
@@ -141,10 +138,6 @@ def cut(start: int, end: int, width: int, digits: str | None) -> int:
         size += int(digits[stop])
         stop += 1
     return stop
-
-
-MIN_WIDTH = 4
-"""Narrower lines cannot be wrapped sensibly; wider ones are cropped when drawn."""
 
 
 def wrapped(
@@ -169,13 +162,10 @@ def wrapped(
 def _line(
     text: str, start: int, end: int, width: int, digits: str | None, hanging: bool
 ) -> Iterator[tuple[int, int, int]]:
+    first = text[start : min(end, start + width)]
+    hang = min(len(first) - len(first.lstrip(" ")) + 2, width // 2) if hanging else 0
     indent = 0
-    hang = _hang(text, start, end, width) if hanging else 0
-    while True:
-        stop = cut(start, end, width - indent, digits)
-        if stop >= end:
-            yield start, end, indent
-            return
+    while (stop := cut(start, end, width - indent, digits)) < end:
         space = text.rfind(" ", start, stop + 1)
         if space > start and text[start:space].strip(" "):
             yield start, space, indent
@@ -184,22 +174,26 @@ def _line(
             yield start, stop, indent
             start = stop
         indent = hang
+    yield start, end, indent
 
 
-def _hang(text: str, start: int, end: int, width: int) -> int:
-    line = text[start : min(end, start + width)]
-    return min(len(line) - len(line.lstrip(" ")) + 2, width // 2)
+_MARKS: dict[MarkKind, tuple[str, str]] = {
+    "key": ("text-primary", ""),
+    "string": ("text-success", ""),
+    "number": ("text-warning", ""),
+    "word": ("text-accent", "bold"),
+    "comment": ("", "dim italic"),
+    "dim": ("", "dim"),
+    "strong": ("", "bold"),
+    "span": ("text-accent", "italic"),
+    "wrong": ("text-error", "bold strike"),
+    "gold": ("text-success", "bold underline"),
+}
+"""Kind of mark: a variable of the theme, and a text style, so that none is told by its colour
+alone. Where marks overlap their styles are added up; of two colours the later kind's is seen."""
 
 
-PRIORITY: Sequence[MarkKind] = (
-    *("key", "string", "number", "word", "comment", "dim", "strong"),
-    *("span", "wrong", "gold"),
-)
-"""Where marks overlap their styles are added up; of two colours the later kind's is seen."""
-
-
-@dataclass(frozen=True)
-class Runs:
+class Runs(NamedTuple):
     """A text cut where its marks change: the kinds that hold from each start to the next one."""
 
     starts: Sequence[int]
@@ -213,7 +207,7 @@ def runs_of(marks: Sequence[Mark]) -> Runs:
         if mark.end > mark.start:
             changes.setdefault(mark.start, []).append((1, mark.kind))
             changes.setdefault(mark.end, []).append((-1, mark.kind))
-    open_now = dict.fromkeys(PRIORITY, 0)
+    open_now = dict.fromkeys(_MARKS, 0)
     starts = sorted(changes)
     kinds: list[tuple[MarkKind, ...]] = []
     for start in starts:
@@ -227,43 +221,20 @@ def segments(
     text: str, start: int, end: int, runs: Runs, base: Style, styles: Mapping[MarkKind, Style]
 ) -> Iterator[Segment]:
     """`text[start:end]` as it is drawn; a mark never parts a character from its accents."""
-    for first, last, kinds in _pieces(text, start, end, runs):
-        style = base
-        for kind in kinds:
-            style += styles[kind]
-        yield Segment(drawn(text[first:last]), style)
-
-
-def _pieces(
-    text: str, start: int, end: int, runs: Runs
-) -> Iterator[tuple[int, int, tuple[MarkKind, ...]]]:
     digits = widths(text[start:end])
     n = bisect_right(runs.starts, start) - 1
     first = start
     while first < end:
-        last = runs.starts[n + 1] if n + 1 < len(runs.starts) else end
-        last = min(last, end)
+        last = min(runs.starts[n + 1] if n + 1 < len(runs.starts) else end, end)
         while digits is not None and last < end and digits[last - start] == "0":
             last += 1
         if last > first:
-            yield first, last, runs.kinds[n]
+            style = base
+            for kind in runs.kinds[n]:
+                style += styles[kind]
+            yield Segment(drawn(text[first:last]), style)
             first = last
         n += 1
-
-
-_MARKS: dict[MarkKind, tuple[str, str]] = {
-    "gold": ("text-success", "bold underline"),
-    "wrong": ("text-error", "bold strike"),
-    "span": ("text-accent", "italic"),
-    "key": ("text-primary", ""),
-    "string": ("text-success", ""),
-    "number": ("text-warning", ""),
-    "word": ("text-accent", "bold"),
-    "comment": ("", "dim italic"),
-    "dim": ("", "dim"),
-    "strong": ("", "bold"),
-}
-"""Kind of mark: a variable of the theme, and a text style."""
 
 
 def mark_styles(app: App[None]) -> Mapping[MarkKind, Style]:
@@ -274,16 +245,13 @@ def mark_styles(app: App[None]) -> Mapping[MarkKind, Style]:
 
 @lru_cache(maxsize=8)
 def _styles(values: tuple[str, ...]) -> Mapping[MarkKind, Style]:
-    return {
-        kind: Style.parse(text_style) + _coloured(value)
-        for (kind, (_, text_style)), value in zip(_MARKS.items(), values, strict=True)
-    }
-
-
-def _coloured(value: str) -> Style:
-    """A foreground; none where the theme leaves it to the background (`auto 60%`)."""
-    try:
-        colour = Color.parse(value)
-    except ColorParseError:
-        return Style()
-    return Style(color=colour.rich_color) if colour.a == 1 else Style()
+    styles = {}
+    for (kind, (_, text_style)), value in zip(_MARKS.items(), values, strict=True):
+        styles[kind] = Style.parse(text_style)
+        try:
+            colour = Color.parse(value)
+        except ColorParseError:
+            continue
+        if colour.a == 1:  # else the theme leaves it to the background (`auto 60%`)
+            styles[kind] += Style(color=colour.rich_color)
+    return styles

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -16,57 +17,13 @@ from branchwise.base.errors import InputError
 from branchwise.base.text import one_line
 from branchwise.ui.trace_app.background import READ_ERRORS, run_aside
 from branchwise.ui.trace_app.drawing import drawn
-from branchwise.ui.trace_app.forking import (
-    ForkPlan,
-    Made,
-    first_plan,
-    make_aside,
-    plan_fork,
-    run_fork_in,
-)
+from branchwise.ui.trace_app.forking import ForkPlan, first_plan, make_fork, plan_fork, run_fork_in
 from branchwise.ui.trace_app.terminal import edit
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import Trace
 
 if TYPE_CHECKING:
     from branchwise.ui.trace_app.app import TraceApp
-
-
-class ToolBox(Checkbox, inherit_bindings=False):
-    """Textual's check box shows its state by colour alone; this one shows it by a sign, too.
-
-    Enter is left to the dialog: it submits from every field.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "toggle_button", "Choose", show=False, tooltip="Choose the tool or not")
-    ]
-
-    DEFAULT_CSS = """
-    ToolBox, ToolBox:focus { border: none !important; padding: 0; height: 1; width: 100%;
-        background: $surface; }
-    """
-
-    def __init__(self, tool: str, summary: str, chosen: bool) -> None:
-        super().__init__(_label(tool, summary), chosen)
-        self.tool = tool
-        self._set_sign()
-
-    def describe(self, summary: str) -> None:
-        """Say what the tool does."""
-        self.label = _label(self.tool, summary)
-
-    def watch_value(self) -> None:
-        super().watch_value()
-        self._set_sign()
-
-    def _set_sign(self) -> None:
-        self.BUTTON_INNER = "X" if self.value else " "
-
-
-def _label(tool: str, summary: str) -> Content:
-    return Content(drawn(f"{tool}  {summary}".rstrip()))
-
 
 _KEYS = "enter makes the fork and runs it, escape leaves"
 _READING = "reading what may be changed …"
@@ -76,6 +33,38 @@ _HERE = {
     "name a tool with --tool": "choose a tool above",
 }
 """What the command line says of its options, as it is called in the dialog."""
+
+
+class ToolBox(Checkbox, inherit_bindings=False):
+    """A tool to be chosen or left out: by a sign, where Textual's box has a colour alone.
+
+    Enter is left to the dialog: it submits from every field.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "toggle_button", "Choose", show=False, tooltip="Choose the tool or not")
+    ]
+    DEFAULT_CSS = """
+    ToolBox, ToolBox:focus { border: none !important; padding: 0; height: 1; width: 100%;
+        background: $surface; }
+    """
+
+    def __init__(self, tool: str, summary: str, chosen: bool) -> None:
+        super().__init__("", chosen)
+        self.tool = tool
+        self.describe(summary)
+        self._set_sign()
+
+    def describe(self, summary: str) -> None:
+        """Say what the tool does."""
+        self.label = Content(drawn(f"{self.tool}  {summary}".rstrip()))
+
+    def watch_value(self) -> None:
+        super().watch_value()
+        self._set_sign()
+
+    def _set_sign(self) -> None:
+        self.BUTTON_INNER = "X" if self.value else " "
 
 
 class ForkScreen(ModalScreen[None]):
@@ -127,37 +116,34 @@ class ForkScreen(ModalScreen[None]):
         return self._plan is not None and self._plan.whole
 
     def compose(self) -> ComposeResult:
-        line, plan = self._trace.line, self._plan
+        plan = self._plan
         with Vertical() as box:
-            title = f"Fork {self._run.name}, {line.id} from step {self._step}"
+            title = f"Fork {self._run.name}, {self._trace.line.id} from step {self._step}"
             box.border_title = Content(drawn(title))
-            if plan is not None:
-                yield from self._form(plan)
-
-    def _form(self, plan: ForkPlan) -> ComposeResult:
-        yield Static(Content(drawn(plan.words(edited=False))), id="fork-what")
-        with Horizontal(classes="fork-row"):
-            yield Label("model")
-            yield Input(drawn(plan.model), id="fork-model", compact=True, select_on_focus=False)
-        yield Label("tools")
-        with VerticalScroll(id="fork-tools", can_focus=False):
-            for name, summary in plan.known.items():
-                yield ToolBox(name, summary, name in plan.tools)
-        with Horizontal(classes="fork-row"):
-            yield Label("text")
-            yield Static(self._edited_words(), id="fork-edited")
-            edit = Button("Edit (ctrl+o)", id="fork-edit", compact=True)
-            edit.display = False
-            yield edit
-        with Horizontal(classes="fork-row"):
-            yield Label("folder")
-            yield Input(
-                drawn(str(plan.folder)), id="fork-folder", compact=True, select_on_focus=False
-            )
-        yield Static(_KEYS, id="fork-said")
-        with Horizontal(classes="fork-row"):
-            yield Button("Fork", id="fork-make", variant="primary", compact=True)
-            yield Button("Cancel", id="fork-cancel", compact=True)
+            if plan is None:
+                return
+            yield Static(Content(drawn(plan.words(edited=False))), id="fork-what")
+            with Horizontal(classes="fork-row"):
+                yield Label("model")
+                yield Input(drawn(plan.model), id="fork-model", compact=True, select_on_focus=False)
+            yield Label("tools")
+            with VerticalScroll(id="fork-tools", can_focus=False):
+                for name, summary in plan.known.items():
+                    yield ToolBox(name, summary, name in plan.tools)
+            with Horizontal(classes="fork-row"):
+                yield Label("text")
+                yield Static(self._edited_words(), id="fork-edited")
+                edit = Button("Edit (ctrl+o)", id="fork-edit", compact=True)
+                edit.display = False
+                yield edit
+            with Horizontal(classes="fork-row"):
+                yield Label("folder")
+                folder = drawn(str(plan.folder))
+                yield Input(folder, id="fork-folder", compact=True, select_on_focus=False)
+            yield Static(_KEYS, id="fork-said")
+            with Horizontal(classes="fork-row"):
+                yield Button("Fork", id="fork-make", variant="primary", compact=True)
+                yield Button("Cancel", id="fork-cancel", compact=True)
 
     def on_mount(self) -> None:
         if self._problem is not None:
@@ -175,9 +161,8 @@ class ForkScreen(ModalScreen[None]):
         boxes = {box.tool: box for box in self.query(ToolBox)}
         for tool, box in boxes.items():
             box.describe(plan.known.get(tool, ""))
-        self.query_one("#fork-tools").mount(
-            *(ToolBox(tool, said, False) for tool, said in plan.known.items() if tool not in boxes)
-        )
+        others = (item for item in plan.known.items() if item[0] not in boxes)
+        self.query_one("#fork-tools").mount(*(ToolBox(*item, False) for item in others))
         self.query_one("#fork-edit").display = plan.text is not None
         self.query_one("#fork-edited", Static).update(self._edited_words())
         if self._submitted:
@@ -188,11 +173,8 @@ class ForkScreen(ModalScreen[None]):
         if self.is_attached:
             self.dismiss()
 
-    def action_leave(self) -> None:
-        self.dismiss()
-
     @on(Button.Pressed, "#fork-cancel")
-    def _cancelled(self) -> None:
+    def action_leave(self) -> None:
         self.dismiss()
 
     @on(Button.Pressed, "#fork-edit")
@@ -206,8 +188,11 @@ class ForkScreen(ModalScreen[None]):
         if plan.text is None:
             self._say(f"step {plan.step.seq} has no text to edit", wrong=True)
             return
+        # The name tells editors what is in the file.
+        form = "json" if plan.text.lstrip().startswith("{") else "txt"
+        before = plan.text if self._text is None else self._text
         try:
-            text = edit(self.app, plan.text if self._text is None else self._text, _name(plan))
+            text = edit(self.app, before, f"step-{plan.step.seq}.{form}")
         except (InputError, OSError) as error:
             self._say(str(error), wrong=True)
             return
@@ -237,7 +222,8 @@ class ForkScreen(ModalScreen[None]):
             return
         self._making = True
         self._say("making the fork …")
-        make_aside(self.trace_app, plan, changes, out, self._made, self._unmade)
+        work = partial(make_fork, plan, changes, out, self.trace_app.keys)
+        run_aside(self.trace_app, work, self._made, self._unmade)
 
     def _field(self, id: str, offered: str) -> str:
         """What a field says; what was offered where it still shows that."""
@@ -246,23 +232,25 @@ class ForkScreen(ModalScreen[None]):
 
     def _unmade(self, error: Exception) -> None:
         self._making = False
-        if self.is_attached:
-            self._say(_in_dialog(str(error)) or type(error).__name__, wrong=True)
-        else:
+        if not self.is_attached:
             self.trace_app.fail(error)
+            return
+        text = str(error)
+        for option, here in _HERE.items():
+            text = text.replace(option, here)
+        self._say(text or type(error).__name__, wrong=True)
 
-    def _made(self, made: Made) -> None:
-        """Run the fork and show both; if the dialog was closed meanwhile, the fork is made but not
-        run."""
-        app = self.trace_app
-        for warning in made.warnings:
+    def _made(self, made: tuple[Path, list[str]]) -> None:
+        """Run the fork and show both; if the dialog was closed meanwhile, it is not run."""
+        app, (path, warnings) = self.trace_app, made
+        for warning in warnings:
             app.notify(drawn(warning)[:300], severity="warning", markup=False)
         if not self.is_attached:
-            app.notify(drawn(f"{made.path} was made, and not run")[:300], markup=False)
+            app.notify(drawn(f"{path} was made, and not run")[:300], markup=False)
             return
         line = self._trace.line
         try:
-            row, fork = self._run.find(line.id, line.epoch), run_fork_in(app, made.path)
+            row, fork = self._run.find(line.id, line.epoch), run_fork_in(app, path)
         except READ_ERRORS as error:
             self._unmade(error)
             return
@@ -279,18 +267,6 @@ class ForkScreen(ModalScreen[None]):
         return "as it was" if self._text is None else f"edited, {len(self._text):,} characters"
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
-        said = self.query_one("#fork-said", Static)
-        said.set_class(wrong, "-wrong")
-        said.update(Content(drawn(one_line(text))))
-
-
-def _in_dialog(said: str) -> str:
-    for option, here in _HERE.items():
-        said = said.replace(option, here)
-    return said
-
-
-def _name(plan: ForkPlan) -> str:
-    """A file name that tells editors what is in it."""
-    form = "json" if (plan.text or "").lstrip().startswith("{") else "txt"
-    return f"step-{plan.step.seq}.{form}"
+        line = self.query_one("#fork-said", Static)
+        line.set_class(wrong, "-wrong")
+        line.update(Content(drawn(one_line(text))))

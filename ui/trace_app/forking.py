@@ -4,11 +4,12 @@ import atexit
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import InputError
@@ -28,9 +29,12 @@ from branchwise.ui.traces.trace import Step, Trace
 
 if TYPE_CHECKING:
     from branchwise.base.keys import Keys
-    from branchwise.runs.forks import Changes
     from branchwise.runs.runner import RunState
     from branchwise.ui.trace_app.app import TraceApp
+
+FOLLOW_SECONDS = 0.5
+_unended: dict[Path, None] = {}
+"""Forks that this process is running."""
 
 
 @dataclass(frozen=True)
@@ -62,28 +66,22 @@ class ForkPlan:
         if not self.again or self.again[0].kind == Start.KIND:
             return "runs the whole question again"
         first, rest = self.again[0], len(self.again) - 1
-        more = (
-            f" and the {rest} behind it" if rest > 1 else " and the one behind it" if rest else ""
-        )
+        more = f" and the {rest if rest > 1 else 'one'} behind it" if rest else ""
         return f"runs step {first.seq} again ({first.label}){more}"
 
     def changes(self, model: str, tools: Collection[str], edit: str | None) -> "forks.Changes":
         """What the fork changes. Raises InputError for a model spec that cannot be read."""
         if (model := model.strip()) != self.model.strip():
             ModelSpec.parse(model)
-        same = set(tools) == set(self.tools)
         ordered = tuple(name for name in self.known if name in tools)
         return forks.Changes(
             model=None if model == self.model.strip() else model,
-            tools=None if same else ordered,
+            tools=None if set(tools) == set(self.tools) else ordered,
             edit=None if edit == self.text else edit,
         )
 
     def out(self, folder: str) -> Path | None:
-        """The folder that the user entered; None for the one that was offered.
-
-        Raises InputError where something already exists.
-        """
+        """The folder that was entered, None for the offered one. Raises InputError if it exists."""
         if not folder.strip() or folder in (str(self.folder), f"{self.folder}/"):
             return None
         path = Path(folder.strip()).expanduser()
@@ -93,44 +91,22 @@ class ForkPlan:
 
 
 def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
-    """Read what can be changed at a step; imports the agent, which takes seconds.
-
-    Raises InputError where it cannot be forked.
-    """
-    plan, event = first_plan(parent, _meta(parent), trace, step), trace.event(step)
-    assert event is not None, "it has a plan"
-    text = None if event.body.problems else forks.editable(event)
+    """The whole plan; imports the agent, which takes seconds. Raises InputError as `first_plan`."""
+    with closing(open_run(parent)) as reader:
+        plan = first_plan(parent, reader.meta, trace, step)
+    event = trace.event(step)
+    text = None if event is None or event.body.problems else forks.editable(event)
     return replace(plan, known={**plan.known, **known_tools()}, text=text, whole=True)
 
 
 def first_plan(parent: Path, meta: Mapping[str, Any], trace: Trace, step: int) -> ForkPlan:
-    """The part of the plan that the trace and the run's record give at once. Raises InputError as
-    above."""
-    line, event = trace.line, trace.event(step)
+    """What the trace and the run's record give at once. Raises InputError for what has no fork."""
+    line = trace.line
     if line.status not in ("done", "failed"):
         raise InputError(f"{line.id} has not ended yet", remedy="fork it when it has")
-    if event is None:
+    place = next((n for n, event in enumerate(trace.events) if event.seq == step), None)
+    if place is None:
         raise InputError(f"the trace has no step {step}", where=str(parent))
-    again = _again(trace, step)
-    tools = tuple(_tools(meta))
-    return ForkPlan(
-        parent=parent,
-        question=line.id,
-        epoch=line.epoch,
-        step=next(s for s in trace.steps if s.seq == step),
-        model=str(meta["system"].get("model", "")),
-        tools=tools,
-        known=dict.fromkeys(tools, ""),
-        folder=default_folder(parent, line.id, step),
-        text=None,
-        again=tuple(again),
-        whole=False,
-    )
-
-
-def _again(trace: Trace, step: int) -> Iterator[Step]:
-    """The steps that a fork of this one makes again."""
-    place = next(n for n, event in enumerate(trace.events) if event.seq == step)
     try:
         left = taken_up_at(trace.events, place)
     except ValueError:
@@ -141,45 +117,33 @@ def _again(trace: Trace, step: int) -> Iterator[Step]:
             remedy="it is damaged or of a newer version; choose another step",
         )
     made = {event.seq for event in trace.events[left:]}
-    return (s for s in trace.steps if s.seq in made)
+    own = (meta.get("identity") or {}).get("tools") or ()
+    tools = tuple(harmless(tool["function"]["name"]) for tool in own)
+    return ForkPlan(
+        parent=parent,
+        question=line.id,
+        epoch=line.epoch,
+        step=next(s for s in trace.steps if s.seq == step),
+        model=str(meta["system"].get("model", "")),
+        tools=tools,
+        known=dict.fromkeys(tools, ""),
+        folder=default_folder(parent, line.id, step),
+        text=None,
+        again=tuple(s for s in trace.steps if s.seq in made),
+        whole=False,
+    )
 
 
-def _meta(parent: Path) -> Mapping[str, Any]:
-    reader = open_run(parent)
-    try:
-        return reader.meta
-    finally:
-        reader.close()
-
-
-def _tools(meta: Mapping[str, Any]) -> Iterator[str]:
-    """The tools that the parent's agent had."""
-    for tool in (meta.get("identity") or {}).get("tools") or ():
-        yield harmless(tool["function"]["name"])
-
-
-FOLLOW_SECONDS = 0.5
-_unended: dict[Path, None] = {}
-"""Forks that this process is running."""
-
-
-class Made(NamedTuple):
-    """A fork's folder, and what was to be said about it."""
-
-    path: Path
-    warnings: tuple[str, ...]
-
-
-def make_aside(
-    app: "TraceApp",
-    plan: "ForkPlan",
-    changes: "Changes",
-    out: Path | None,
-    then: Callable[[Made], None],
-    failed: Callable[[Exception], None],
-) -> None:
-    """Make the fork's folder on a thread, without asking any model."""
-    run_aside(app, partial(_make, plan, changes, out, app.keys), then, failed)
+def make_fork(
+    plan: ForkPlan, changes: "forks.Changes", out: Path | None, keys: "Keys"
+) -> tuple[Path, list[str]]:
+    """Make the fork's folder, without asking any model; returns it and what is to be warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        path = forks.make_fork(
+            plan.parent, plan.question, plan.step.seq, changes, epoch=plan.epoch, out=out, keys=keys
+        )
+    return path, [str(c.message) for c in caught if issubclass(c.category, UserWarning)]
 
 
 def run_fork_in(app: "TraceApp", path: Path) -> RunView:
@@ -190,47 +154,38 @@ def run_fork_in(app: "TraceApp", path: Path) -> RunView:
     """
     view = RunView.open(path)
     app.add_run(view)
-    atexit.unregister(_say_unended)
-    atexit.register(_say_unended)
+    atexit.unregister(_list_unended)
+    atexit.register(_list_unended)
     _unended[path] = None
     timer = app.set_interval(FOLLOW_SECONDS, partial(app.reload, view))
 
-    def end(said: Callable[[], None]) -> None:
+    def end() -> None:
         timer.stop()
         app.reload(view)
-        if _has_ended(view):
-            _unended.pop(path, None)
-        said()
+        with suppress(*READ_ERRORS):
+            if view.line(0).status in ("done", "failed"):
+                _unended.pop(path, None)
 
     def ended(state: "RunState") -> None:
-        end(partial(_say_how, app, view, state))
+        end()
+        _tell_end(app, view, state)
 
     def failed(error: Exception) -> None:
-        end(partial(app.fail, f"{view.name}: {_line(error)}"))
+        end()
+        app.fail(f"{view.name}: {one_line(str(error)) or type(error).__name__}")
 
-    run_aside(app, partial(_run, path), ended, failed)
+    def work() -> "RunState":
+        """Ask the rest, then score it as `branchwise run` does."""
+        state = forks.run_fork(path).state
+        if state.stopped is None:
+            score_answers(path)
+        return state
+
+    run_aside(app, work, ended, failed)
     return view
 
 
-def _make(plan: "ForkPlan", changes: "Changes", out: Path | None, keys: "Keys") -> Made:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        path = forks.make_fork(
-            plan.parent, plan.question, plan.step.seq, changes, epoch=plan.epoch, out=out, keys=keys
-        )
-    said = [warning for warning in caught if issubclass(warning.category, UserWarning)]
-    return Made(path, tuple(str(warning.message) for warning in said))
-
-
-def _run(path: Path) -> "RunState":
-    """Ask the rest, then score it as `branchwise run` does."""
-    state = forks.run_fork(path).state
-    if state.stopped is None:
-        score_answers(path)
-    return state
-
-
-def _say_how(app: "TraceApp", view: RunView, state: "RunState") -> None:
+def _tell_end(app: "TraceApp", view: RunView, state: "RunState") -> None:
     if state.stopped is not None:
         app.fail(f"{view.name} stopped ({state.stopped}); {_how_to_go_on(view.path)}")
         return
@@ -245,22 +200,11 @@ def _say_how(app: "TraceApp", view: RunView, state: "RunState") -> None:
         app.notify(drawn(f"{view.name} has ended")[:300], markup=False)
 
 
-def _has_ended(view: RunView) -> bool:
-    try:
-        return view.line(0).status in ("done", "failed")
-    except READ_ERRORS:
-        return False
-
-
 def _how_to_go_on(path: Path) -> str:
     return f"go on with `branchwise resume {shlex.quote(str(path))}`"
 
 
-def _say_unended() -> None:
+def _list_unended() -> None:
     """When the process ends, list the forks that have not ended."""
     for path in _unended:
         sys.stderr.write(f"{path} has not ended; {_how_to_go_on(path)}\n")
-
-
-def _line(error: Exception) -> str:
-    return one_line(str(error)) or type(error).__name__

@@ -1,7 +1,8 @@
 """The list of questions, drawn line by line: its columns, their heads, its rows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -10,8 +11,6 @@ from textual.binding import Binding, BindingType
 from textual.events import Click, Resize
 from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -19,12 +18,14 @@ from branchwise.base.numbers import UNKNOWN, number, short_count
 from branchwise.eval.errors.labels import label_words
 from branchwise.ui.trace_app.background import safe_line
 from branchwise.ui.trace_app.drawing import drawn, fitted
+from branchwise.ui.trace_app.step_tree import CursorList, walking
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
 
+CURSOR = "›"
+UP, DOWN = "▴", "▾"
 MARKS = {"done": " ", "failed": "✗", "running": "»", "pending": "·"}
 """What stands for an item's status before its row."""
-
 _WIDE = 120
 _ROOMY, _MAX_LABELS = 150, 72
 """Cells from which on labels take a third of what is left, and the most that they take."""
@@ -45,50 +46,36 @@ class ListColumn:
     kind: str = ""
 
 
-def columns_at(width: int, heads: Sequence[str]) -> tuple[ListColumn, ...]:
-    """The columns for a list of this many cells; the question takes what the others leave.
-
-    `heads` name the metrics that rows show.
-    """
+def columns_at(width: int, heads: Sequence[str]) -> list[ListColumn]:
+    """The columns at so many cells, with the metrics `heads`; the question takes what is left."""
     wide = width >= _WIDE
     labels = min(_MAX_LABELS, 44 + max(0, width - _ROOMY) // 3) if wide else 21
-    first = [
+    tokens = partial(_tokens_cell, whole=wide)
+    columns = [
         ListColumn("status", "", 1, lambda line: MARKS.get(line.status, "?"), kind="status"),
-        *(_score_column(place, head) for place, head in enumerate(heads)),
-        ListColumn("labels", "labels", labels, labels_cell(labels), kind="labels"),
-        ListColumn("tokens", "tokens", 9 if wide else 6, tokens_cell(short=not wide), right=True),
+        *(
+            ListColumn(head, head, 4, partial(_score_cell, n), right=True)
+            for n, head in enumerate(heads)
+        ),
+        ListColumn("labels", "labels", labels, partial(_labels_cell, labels), kind="labels"),
+        ListColumn("tokens", "tokens", 9 if wide else 6, tokens, right=True),
         ListColumn("seconds", "s", 7 if wide else 5, seconds_cell, right=True),
         ListColumn("id", "id", 28 if wide else 10, _id_cell, kind="id"),
-        ListColumn("question", "question", 0, lambda line: line.question),
     ]
-    taken = sum(column.width + 1 for column in first)
-    first[-1] = replace(first[-1], width=max(0, width - taken))
-    return tuple(first)
+    left = max(0, width - 1 - sum(column.width + 1 for column in columns))
+    return [*columns, ListColumn("question", "question", left, lambda line: line.question)]
 
 
-def _score_column(place: int, head: str) -> ListColumn:
-    def cell(line: ItemLine) -> str:
-        return number(line.scores[place] if line.scores else None)
-
-    return ListColumn(head, head, 4, cell, right=True)
+def _score_cell(place: int, line: ItemLine) -> str:
+    return number(line.scores[place] if line.scores else None)
 
 
-def labels_cell(width: int) -> Callable[[ItemLine], str]:
-    """Error labels in words, as many as fit and how many more there are: `never retrieved +2`.
-
-    A failed item says so first, since not only its mark's colour must.
-    """
-
-    def cell(line: ItemLine) -> str:
-        if line.labels is None and line.status == "done":
-            return "…"
-        failed = ["failed"] if line.status == "failed" else []
-        return _fitting([*failed, *map(label_words, line.labels or ())], width)
-
-    return cell
-
-
-def _fitting(words: Sequence[str], width: int) -> str:
+def _labels_cell(width: int, line: ItemLine) -> str:
+    """As many labels as fit and how many more there are; that an item failed comes first."""
+    if line.labels is None and line.status == "done":
+        return "…"
+    words = ["failed"] if line.status == "failed" else []
+    words += map(label_words, line.labels or ())
     for shown in range(len(words), 0, -1):
         more = f" +{len(words) - shown}" if shown < len(words) else ""
         text = ", ".join(words[:shown]) + more
@@ -97,15 +84,11 @@ def _fitting(words: Sequence[str], width: int) -> str:
     return words[0] if words else ""
 
 
-def tokens_cell(*, short: bool) -> Callable[[ItemLine], str]:
+def _tokens_cell(line: ItemLine, *, whole: bool) -> str:
     """Whole where there is room, else with a unit from 10,000 on."""
-
-    def cell(line: ItemLine) -> str:
-        if line.tokens is None:
-            return UNKNOWN if line.status in ("done", "failed") else ""
-        return short_count(line.tokens) if short else f"{line.tokens:,}"
-
-    return cell
+    if line.tokens is None:
+        return UNKNOWN if line.status in ("done", "failed") else ""
+    return f"{line.tokens:,}" if whole else short_count(line.tokens)
 
 
 def seconds_cell(line: ItemLine) -> str:
@@ -119,11 +102,12 @@ def _id_cell(line: ItemLine) -> str:
     return f"{line.id} ·{line.epoch}" if line.epoch else line.id
 
 
-UP, DOWN = "▴", "▾"
-
-
 class ColumnHeads(Widget):
-    """One line above the list. The sorted column's head has an arrow."""
+    """One line above the list. The sorted column's head has an arrow; a click sorts by a column."""
+
+    DEFAULT_CSS = """
+    ColumnHeads { height: 1; background: $surface; color: $text-muted; text-style: bold; }
+    """
 
     @dataclass
     class Chosen(Message):
@@ -140,55 +124,55 @@ class ColumnHeads(Widget):
         self._heads, self._sort, self._descending = heads, sort, descending
         self.refresh()
 
+    def _columns(self) -> list[ListColumn]:
+        # The list's cursor and its scroll bar take a cell each.
+        return columns_at(self.size.width - 2, self._heads)
+
     def render_line(self, y: int) -> Strip:
         segments = [Segment(" ", self.rich_style)]
-        for column in columns_at(self._room, self._heads):
+        for column in self._columns():
             arrow = (DOWN if self._descending else UP) if column.sort == self._sort else ""
             head = f"{column.head[: column.width - len(arrow)]}{arrow}"
             head = head.rjust(column.width) if column.right else head
             segments.append(Segment(fitted(head, column.width) + " ", self.rich_style))
         return Strip(segments).adjust_cell_length(self.size.width, self.rich_style)
 
-    @property
-    def _room(self) -> int:
-        """The cells that the list's columns have: its cursor and its scroll bar take one each."""
-        return self.size.width - 2
-
     def on_click(self, event: Click) -> None:
         left = 1
-        for column in columns_at(self._room, self._heads):
+        for column in self._columns():
             if left <= event.x <= left + column.width:
                 self.post_message(self.Chosen(column.sort))
                 return
             left += column.width + 1
 
 
-CURSOR = "›"
-
-
-class QuestionList(ScrollView, can_focus=True):
+class QuestionList(CursorList):
     """Rows of a run in an order that is given; the cursor is an index into that order."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "question-list--cursor",
-        "question-list--blurred",
-        "question-list--failed",
-        "question-list--status",
-        "question-list--labels",
-        "question-list--id",
-        "question-list--unended",
-        "question-list--nothing",
+        *("question-list--cursor", "question-list--blurred", "question-list--failed"),
+        *("question-list--status", "question-list--labels", "question-list--id"),
+        *("question-list--unended", "question-list--nothing"),
     }
+    DEFAULT_CSS = """
+    QuestionList {
+        height: 1fr; background: $background; color: $foreground;
+        scrollbar-size-vertical: 1; overflow-x: hidden; overflow-y: scroll;
+        & > .question-list--cursor { background: $block-cursor-background;
+            color: $block-cursor-foreground; text-style: bold; }
+        & > .question-list--blurred { background: $block-cursor-blurred-background;
+            color: $block-cursor-blurred-foreground; text-style: bold; }
+        & > .question-list--failed { color: $text-error; text-style: bold; }
+        & > .question-list--status { color: $text-accent; text-style: bold; }
+        & > .question-list--labels { color: $text-warning; }
+        & > .question-list--id { color: $text-primary; }
+        & > .question-list--unended, & > .question-list--nothing { text-style: dim; }
+    }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", tooltip="Open the question's trace"),
-        Binding("down,j", "move(1)", "Down", show=False, tooltip="To the next question"),
-        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the previous question"),
-        Binding("pagedown,space", "page(1)", "Page down", show=False, tooltip="A screen down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, tooltip="A screen up"),
-        Binding("home,g", "move_to(0)", "First", show=False, tooltip="To the first question"),
-        Binding("end,G", "move_to(-1)", "Last", show=False, tooltip="To the last question"),
+        *walking("question", page_down="pagedown,space"),
     ]
-    cursor: reactive[int] = reactive(0)
 
     @dataclass
     class Opened(Message):
@@ -196,101 +180,84 @@ class QuestionList(ScrollView, can_focus=True):
 
         row: int
 
-    @dataclass
-    class Moved(Message):
-        """The cursor is on another row of the run, or on none."""
-
-        row: int | None
-
-    def __init__(self, run: RunView, heads: Sequence[str], id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.run, self.heads = run, heads
+    def __init__(self, run: RunView) -> None:
+        super().__init__()
+        self.run = run
         self.rows: Sequence[int] = range(run.count)
+        self.length = run.count
         self.nothing: Sequence[str] = ()
-        self._columns: tuple[ListColumn, ...] = ()
+        self._columns: Sequence[ListColumn] = ()
 
     @property
     def row(self) -> int | None:
         """The run's row under the cursor."""
-        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
+        return self.rows[self.cursor] if 0 <= self.cursor < self.length else None
 
-    @property
-    def columns(self) -> tuple[ListColumn, ...]:
-        """The columns as they are now."""
-        return self._columns
-
-    def show(
-        self, run: RunView, heads: Sequence[str], rows: Sequence[int], on: int | None = None
-    ) -> None:
+    def show(self, run: RunView, rows: Sequence[int], on: int | None = None) -> None:
         """Show these rows; the cursor goes to row `on`, or stays about where it was."""
-        same_run = run is self.run
-        self.run, self.heads, self.rows = run, heads, rows
-        place = _index(rows, on)
-        height = self.cursor - self.scroll_offset.y
+        same_run, height = run is self.run, self.cursor - self.scroll_offset.y
+        self.run, self.rows, self.length = run, rows, len(rows)
         self._lay_out()
-        self.set_reactive(QuestionList.cursor, min(self.cursor, max(0, len(rows) - 1)))
-        if place is not None:
-            self.set_reactive(QuestionList.cursor, place)
+        cursor = rows.index(on) if on in rows else self.nearest(self.cursor, 1)
+        self.set_reactive(QuestionList.cursor, cursor)
         if same_run:
             # The question stays at its line on the screen while others come and go around it.
-            self.scroll_to(y=max(0, self.cursor - max(0, height)), animate=False)
-        self._into_view()
+            self.scroll_to(y=max(0, cursor - max(0, height)), animate=False)
+        self.into_view()
         self.refresh()
-        self.post_message(self.Moved(self.row))
 
     def go_to(self, row: int) -> None:
         """Put the cursor on a row of the run, if it is shown."""
-        place = _index(self.rows, row)
-        if place is not None:
-            self.cursor = place
+        if row in self.rows:
+            self.cursor = self.rows.index(row)
 
     def repaint(self, rows: frozenset[int]) -> None:
         """These rows changed: draw those again that are on the screen."""
         top = self.scroll_offset.y
-        for index in range(top, min(top + self.size.height, len(self.rows))):
+        for index in range(top, min(top + self.size.height, self.length)):
             if self.rows[index] in rows:
                 self.refresh_line(index)
 
     def render_line(self, y: int) -> Strip:
-        index = self.scroll_offset.y + y
-        width = self.size.width
-        if index < len(self.rows):
+        index, width = self.scroll_offset.y + y, self.size.width
+        if index < self.length:
             return self._row_strip(index).adjust_cell_length(width, self.rich_style)
         if not self.rows and y < len(self.nothing):
-            style = self.rich_style + self._style("nothing")
-            return Strip([Segment(fitted(f"  {self.nothing[y]}", width), style)], width)
+            return Strip([Segment(fitted(f"  {self.nothing[y]}", width), self._style("nothing"))])
         return Strip.blank(width, self.rich_style)
 
     def _row_strip(self, index: int) -> Strip:
         line = safe_line(self.run, self.rows[index])
-        cursor = index == self.cursor
-        segments = [Segment(CURSOR if cursor else " ", self._cell_style(line, "", cursor))]
+        here = index == self.cursor
+        segments = [Segment(CURSOR if here else " ", self._cell_style(line, "", here))]
         for column in self._columns:
             text = drawn(column.cell(line)[: 4 * column.width])
             text = text.rjust(column.width) if column.right else text
-            style = self._cell_style(line, column.kind, cursor)
+            style = self._cell_style(line, column.kind, here)
             segments.append(Segment(fitted(text, column.width) + " ", style))
         return Strip(segments)
 
-    def _cell_style(self, line: ItemLine, kind: str, cursor: bool) -> Style:
-        if cursor:
-            return self.rich_style + self._style("cursor" if self.has_focus else "blurred")
+    def _cell_style(self, line: ItemLine, kind: str, here: bool) -> Style:
+        if here:
+            return self._style("cursor" if self.has_focus else "blurred")
         if line.status == "failed" and kind in ("status", "labels"):
-            return self.rich_style + self._style("failed")
+            return self._style("failed")
         if line.status in ("pending", "running") and kind != "status":
-            return self.rich_style + self._style("unended")
-        return self.rich_style + self._style(kind) if kind else self.rich_style
+            return self._style("unended")
+        return self._style(kind) if kind else self.rich_style
 
     def _style(self, kind: str) -> Style:
-        return self.get_component_rich_style(f"question-list--{kind}", partial=True)
+        own = self.get_component_rich_style(f"question-list--{kind}", partial=True)
+        return self.rich_style + own
 
     def _lay_out(self) -> None:
-        self._columns = columns_at(self.scrollable_content_region.width - 1, self.heads)
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self.rows))
+        width = self.scrollable_content_region.width
+        self._columns = columns_at(width - 1, self.run.heads)
+        self.virtual_size = Size(width, self.length)
 
     def on_resize(self, event: Resize) -> None:
         self._lay_out()
-        self._into_view()
+        self.into_view()
 
     def on_focus(self) -> None:
         self.refresh_line(self.cursor)
@@ -300,7 +267,7 @@ class QuestionList(ScrollView, can_focus=True):
 
     def on_click(self, event: Click) -> None:
         index = self.scroll_offset.y + event.y
-        if index < len(self.rows):
+        if index < self.length:
             self.cursor = index
             if event.chain == 2:
                 self.action_open()
@@ -308,10 +275,9 @@ class QuestionList(ScrollView, can_focus=True):
     def watch_cursor(self, before: int, now: int) -> None:
         self.refresh_line(before)
         self.refresh_line(now)
-        self._into_view()
-        self.post_message(self.Moved(self.row))
+        self.into_view()
 
-    def _into_view(self) -> None:
+    def into_view(self) -> None:
         top, height = self.scroll_offset.y, self.scrollable_content_region.height
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False)
@@ -321,22 +287,3 @@ class QuestionList(ScrollView, can_focus=True):
     def action_open(self) -> None:
         if self.row is not None:
             self.post_message(self.Opened(self.row))
-
-    def action_move(self, by: int) -> None:
-        self.cursor = max(0, min(len(self.rows) - 1, self.cursor + by))
-
-    def action_page(self, by: int) -> None:
-        self.action_move(by * max(1, self.scrollable_content_region.height - 1))
-
-    def action_move_to(self, index: int) -> None:
-        self.cursor = max(0, index if index >= 0 else len(self.rows) - 1)
-
-
-def _index(rows: Sequence[int], row: int | None) -> int | None:
-    """Where a row stands in the order."""
-    if row is None:
-        return None
-    try:
-        return rows.index(row)
-    except ValueError:
-        return None

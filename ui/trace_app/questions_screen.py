@@ -3,35 +3,30 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input
 
 from branchwise.eval.errors.labels import label_words
 from branchwise.report.terminal.cells import run_name
-from branchwise.ui.trace_app.background import RunAdded, RunChanged, safe_line
+from branchwise.ui.trace_app.background import RunAdded, RunChanged, RunScreen, safe_line
 from branchwise.ui.trace_app.bars import FilterBar, KeyBar, RunStrip, in_words
-from branchwise.ui.trace_app.dialogs import Picker, PickerLine
+from branchwise.ui.trace_app.dialogs import Picker
 from branchwise.ui.trace_app.question_list import ColumnHeads, QuestionList
 from branchwise.ui.traces.lines import SUBSETS, Arrangement, ItemLine, RunLine, arranged, sorts
 from branchwise.ui.traces.runs import RunView
 
-if TYPE_CHECKING:
-    from branchwise.ui.trace_app.app import TraceApp
-
-
 _NOTHING_LEFT = ("No question matches these filters.", "Press x to clear them.")
-_ANY = ""
 CATCH_UP_SECONDS = 0.25
 
 
-class QuestionsScreen(Screen[None]):
+class QuestionsScreen(RunScreen):
     """Chooses a run, arranges its questions, opens one."""
 
+    DEFAULT_CSS = "#search { height: 1; border: none; padding: 0 1; display: none; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "slash", "find", "Find", key_display="/", priority=True,
@@ -65,7 +60,8 @@ class QuestionsScreen(Screen[None]):
     def __init__(self, runs: list[RunView]) -> None:
         super().__init__()
         self._runs, self._index = runs, 0
-        self._how, self._other = Arrangement(), cast("RunView | None", None)
+        self._how = Arrangement()
+        self._other: RunView | None = None
         self._rows: Sequence[int] = range(runs[0].count)
         self._begin_on: int | None = None
         self._lines_of_runs: Sequence[RunLine] = ()
@@ -77,18 +73,13 @@ class QuestionsScreen(Screen[None]):
         yield FilterBar()
         yield Input(placeholder="words in the id or the question", id="search", compact=True)
         yield ColumnHeads(self.run.heads)
-        yield QuestionList(self.run, self.run.heads)
+        yield QuestionList(self.run)
         yield KeyBar()
 
     def on_mount(self) -> None:
         self._list.focus()
         self._arrange(self._begin_on)
         self._show_runs()
-
-    @property
-    def trace_app(self) -> "TraceApp":
-        """The app this screen belongs to."""
-        return cast("TraceApp", self.app)
 
     @property
     def run(self) -> RunView:
@@ -98,6 +89,10 @@ class QuestionsScreen(Screen[None]):
     @property
     def _list(self) -> QuestionList:
         return self.query_one(QuestionList)
+
+    @property
+    def _search(self) -> Input:
+        return self.query_one("#search", Input)
 
     def rows_of(self, run: RunView) -> Sequence[int]:
         """A run's rows as they are listed; in the store's order if another run is listed."""
@@ -114,15 +109,16 @@ class QuestionsScreen(Screen[None]):
 
     def _arrange(self, on: int | None = None) -> None:
         """Put the rows in order; the cursor stays on its question, or goes to row `on`."""
+        run = self.run
         on = self._list.row if on is None else on
-        rows: Sequence[int] | None = range(self.run.count)
+        rows: Sequence[int] | None = range(run.count)
         if self._how != Arrangement():
-            rows = self.trace_app.read(lambda: arranged(self.run, self._how, self._other))
-        self._rows = rows = range(self.run.count) if rows is None else rows
-        self._list.nothing = _NOTHING_LEFT if self.run.count else ("This run has no questions.",)
-        self._list.show(self.run, self.run.heads, rows, on)
+            rows = self.trace_app.read(lambda: arranged(run, self._how, self._other))
+        self._rows = range(run.count) if rows is None else rows
+        self._list.nothing = _NOTHING_LEFT if run.count else ("This run has no questions.",)
+        self._list.show(run, self._rows, on)
         heads = self.query_one(ColumnHeads)
-        heads.show(self.run.heads, self._how.sort, descending=self._how.descending)
+        heads.show(run.heads, self._how.sort, descending=self._how.descending)
         self._show_bar()
 
     def _show_bar(self) -> None:
@@ -134,8 +130,7 @@ class QuestionsScreen(Screen[None]):
         self.query_one(FilterBar).show(words, again if unfinished else "")
 
     def _show_runs(self) -> None:
-        """Show the runs; means that were not saved wait until all rows were read in the
-        background."""
+        """Show the runs; means that were not saved wait until all rows were read."""
         lines = self.trace_app.read(
             lambda: [run.summary(quick=run not in self._known) for run in self._runs]
         )
@@ -149,6 +144,7 @@ class QuestionsScreen(Screen[None]):
         self._arrange()
 
     def on_run_changed(self, message: RunChanged) -> None:
+        """Draw changed rows; what costs more is done once for all recent changes."""
         self._known.add(message.run)
         if message.run is self.run and self._how == Arrangement():
             self._list.repaint(message.rows)
@@ -156,7 +152,6 @@ class QuestionsScreen(Screen[None]):
             self._catching_up = self.set_timer(CATCH_UP_SECONDS, self._catch_up)
 
     def _catch_up(self) -> None:
-        """Redo what costs more than a few rows, once for all recent changes."""
         self._catching_up = None
         if self._how != Arrangement():
             self._arrange()
@@ -195,8 +190,8 @@ class QuestionsScreen(Screen[None]):
             self._other, self._how = None, replace(self._how, differs=False)
         if self._how.sort not in sorts(self.run.heads):
             self._how = replace(self._how, sort="order")
-        place = self.trace_app.read(lambda: self.run.find(line.id, line.epoch)) if line else None
-        self._arrange(place)
+        own = self.trace_app.read(lambda: self.run.find(line.id, line.epoch)) if line else None
+        self._arrange(own)
         self._show_runs()
 
     def action_sort(self, by: int) -> None:
@@ -212,25 +207,25 @@ class QuestionsScreen(Screen[None]):
 
     def action_clear(self) -> None:
         self._other = None
-        self.query_one("#search", Input).value = ""
+        self._search.value = ""
         self._how = Arrangement()
         self._arrange()
 
     def action_label(self) -> None:
-        found = [label for line in self._lines() for label in line.labels or ()]
-        self._pick("Error label", Counter(found), "label", self._how.label)
+        labels = Counter(label for line in self._lines() for label in line.labels or ())
+        self._pick("Error label", labels, "label", self._how.label)
 
     def action_status(self) -> None:
-        found = [line.status for line in self._lines()]
-        self._pick("Status", Counter(found), "status", self._how.status)
+        statuses = Counter(line.status for line in self._lines())
+        self._pick("Status", statuses, "status", self._how.status)
 
     def _lines(self) -> Sequence[ItemLine]:
         return self.trace_app.read(self.run.lines) or ()
 
     def _pick(self, title: str, counts: Mapping[str, int], field: str, now: str | None) -> None:
-        found = sorted(counts.items())
-        choices = [PickerLine(f"{n:>7,}  {label_words(name)}", name) for name, n in found]
-        choices.insert(0, PickerLine(f"{self.run.count:>7,}  any", _ANY))
+        """Choose what a field of the arrangement has to be; "" stands for any."""
+        choices = [(f"{self.run.count:>7,}  any", "")]
+        choices += [(f"{n:>7,}  {label_words(name)}", name) for name, n in sorted(counts.items())]
 
         def chosen(value: str | None) -> None:
             if value is not None:
@@ -239,19 +234,18 @@ class QuestionsScreen(Screen[None]):
         self.app.push_screen(Picker(title, choices, now), chosen)
 
     def action_differs(self) -> None:
+        def differ(other: RunView) -> None:
+            self._other = other
+            self._change(differs=True)
+
         if self._how.differs:
             self._other = None
             self._change(differs=False)
-            return
-        self._pick_run("Differs from", self._differ)
-
-    def _differ(self, other: RunView) -> None:
-        self._other = other
-        self._change(differs=True)
+        else:
+            self._pick_run("Differs from", differ)
 
     def action_compare(self) -> None:
-        row = self._list.row
-        if row is not None:
+        if (row := self._list.row) is not None:
             self._pick_run(
                 "Compare with", lambda other: self.trace_app.compare(self.run, row, other)
             )
@@ -267,7 +261,7 @@ class QuestionsScreen(Screen[None]):
             if value is not None:
                 then(others[int(value)])
 
-        choices = [PickerLine(run_name(run.name), str(n)) for n, run in enumerate(others)]
+        choices = [(run_name(run.name), str(n)) for n, run in enumerate(others)]
         self.app.push_screen(Picker(title, choices), chosen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -284,25 +278,21 @@ class QuestionsScreen(Screen[None]):
     # Finding
 
     def action_find(self) -> None:
-        search = self.query_one("#search", Input)
         # At once, not when styles are next computed: the next key press is already meant for it.
-        search.display = True
-        self.set_focus(search)
+        self._search.display = True
+        self.set_focus(self._search)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if event.value != self._how.text:
             self._change(text=event.value)
 
     def action_keep_found(self) -> None:
-        self._close_find()
+        self._search.display = False
+        self.set_focus(self._list)
 
     def action_drop_found(self) -> None:
-        self.query_one("#search", Input).value = ""
-        self._close_find()
+        self._search.value = ""
+        self.action_keep_found()
 
     def action_stay(self) -> None:
         """Escape does not leave the list: `q` does."""
-
-    def _close_find(self) -> None:
-        self.query_one("#search", Input).display = False
-        self.set_focus(self._list)

@@ -7,50 +7,41 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual.app import App, SuspendNotSupported
+from textual.drivers.linux_driver import LinuxDriver
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.scratch import scratch_folder
 from branchwise.report.terminal.blocks import harmless
 from branchwise.runs import forks
 
-if TYPE_CHECKING:
-    from textual.driver import Driver
 
-
-def terminal_driver() -> "type[Driver] | None":
-    """Textual's driver for this terminal, drawing where it is seen; None: Textual's own choice.
+class TerminalDriver(LinuxDriver):
+    """Textual's driver for this terminal, drawing where it is seen.
 
     Textual draws on standard error. With `branchwise trace RUN 2>errors` the screen would stay
     blank and the file would fill with escape sequences, so the app is drawn on standard output
     then. A character that the terminal's encoding does not have becomes one `?`, not an escape of
     six characters that moves the rest of the line.
     """
-    if sys.platform == "win32":
-        return None
-    from textual.drivers.linux_driver import LinuxDriver
 
-    class TerminalDriver(LinuxDriver):
-        def __init__(
-            self,
-            app: "App[object]",
-            *,
-            debug: bool = False,
-            mouse: bool = True,
-            size: tuple[int, int] | None = None,
-        ) -> None:
-            super().__init__(app, debug=debug, mouse=mouse, size=size)
-            seen = (file for file in (sys.__stderr__, sys.__stdout__) if file and file.isatty())
-            if (file := next(seen, None)) is not None:
-                file.reconfigure(errors="replace")
-                self._file = file
-
-    return TerminalDriver
+    def __init__(
+        self,
+        app: App[object],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        seen = (file for file in (sys.__stderr__, sys.__stdout__) if file and file.isatty())
+        if (file := next(seen, None)) is not None:
+            file.reconfigure(errors="replace")
+            self._file = file
 
 
 def terminal_is_gone() -> bool:
@@ -69,36 +60,51 @@ _RAW_OFF = "-+r"
 def page(app: App[None], text: str) -> None:
     """Show `text` in `$PAGER` until the user leaves it. Raises InputError if it does not start."""
     command = pager_command(os.environ)
+    less = f"{os.environ.get('LESS', '')} {_RAW_OFF}".strip()
     with suspended(app):
-        _run_pager(command, harmless(text))
+        with _starting("pager", command, "set PAGER=less"):
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, env={**os.environ, "LESS": less}
+            )
+        with undisturbed():
+            try:
+                process.communicate(harmless(text).encode("utf-8", "replace") + b"\n")
+            except BrokenPipeError:
+                process.wait()
 
 
 def pager_command(environment: Mapping[str, str]) -> list[str]:
     """`$PAGER` as words, without a shell. Raises InputError if it is not a command."""
-    said = environment.get("PAGER", "").strip() or _PAGER
-    try:
-        words = shlex.split(said)
-    except ValueError as error:
-        raise InputError(f"PAGER is not a command ({error})", remedy="set PAGER=less") from None
-    if Path(words[0]).name == "less":
-        words.append(_RAW_OFF)
-    return words
+    words = _command(environment, ["PAGER"], _PAGER)
+    return [*words, _RAW_OFF] if Path(words[0]).name == "less" else words
 
 
-def _run_pager(command: list[str], text: str) -> None:
-    environment = {**os.environ, "LESS": f"{os.environ.get('LESS', '')} {_RAW_OFF}".strip()}
+def editor_command(environment: Mapping[str, str]) -> list[str]:
+    """`$VISUAL`, else `$EDITOR`, else vi, as words, without a shell. Raises InputError."""
+    return _command(environment, ["VISUAL", "EDITOR"], _EDITOR)
+
+
+def _command(environment: Mapping[str, str], variables: Sequence[str], usual: str) -> list[str]:
+    for variable in variables:
+        if command := environment.get(variable, "").strip():
+            try:
+                return shlex.split(command)
+            except ValueError as error:
+                raise InputError(
+                    f"{variable} is not a command ({error})", remedy=f"set {variable}={usual}"
+                ) from None
+    return [usual]
+
+
+@contextmanager
+def _starting(what: str, command: Sequence[str], remedy: str) -> Iterator[None]:
     try:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+        yield
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(
-            f"the pager {command[0]!r} does not start ({why})", remedy="set PAGER=less"
+            f"the {what} {command[0]!r} does not start ({why})", remedy=remedy
         ) from None
-    with undisturbed():
-        try:
-            process.communicate(text.encode("utf-8", "replace") + b"\n")
-        except BrokenPipeError:
-            process.wait()
 
 
 @contextmanager
@@ -146,30 +152,8 @@ def edit(app: App[None], text: str, name: str) -> str:
         path = folder / name
         path.write_bytes(text.encode("utf-8", "replace"))
         with suspended(app), undisturbed():
-            _run_editor([*command, str(path)])
+            with _starting("editor", command, "set EDITOR"):
+                code = subprocess.run([*command, str(path)], check=False).returncode
+            if code:
+                raise InputError(f"the editor {command[0]!r} ended with {code}: nothing is changed")
         return forks.read_edit(path)
-
-
-def editor_command(environment: Mapping[str, str]) -> list[str]:
-    """`$VISUAL`, else `$EDITOR`, else vi, as words, without a shell. Raises InputError."""
-    for variable in ("VISUAL", "EDITOR"):
-        if said := environment.get(variable, "").strip():
-            try:
-                return shlex.split(said)
-            except ValueError as error:
-                raise InputError(
-                    f"{variable} is not a command ({error})", remedy=f"set {variable}={_EDITOR}"
-                ) from None
-    return [_EDITOR]
-
-
-def _run_editor(command: list[str]) -> None:
-    try:
-        code = subprocess.run(command, check=False).returncode
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise InputError(
-            f"the editor {command[0]!r} does not start ({why})", remedy="set EDITOR"
-        ) from None
-    if code:
-        raise InputError(f"the editor {command[0]!r} ended with {code}: nothing is changed")

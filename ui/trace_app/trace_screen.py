@@ -4,20 +4,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.screen import Screen
 
 from branchwise.report.terminal.blocks import Block
 from branchwise.ui.trace_app.answers_view import SIGNS, AnswersView
-from branchwise.ui.trace_app.background import READ_ERRORS, WORKING, Judging, RunChanged, safe_line
+from branchwise.ui.trace_app.background import (
+    READ_ERRORS,
+    WORKING,
+    Judging,
+    RunChanged,
+    RunScreen,
+    safe_line,
+)
 from branchwise.ui.trace_app.bars import KeyBar, TraceHeader
-from branchwise.ui.trace_app.dialogs import ExportScreen, Picker, PickerLine, offered_name
-from branchwise.ui.trace_app.drawing import drawn
+from branchwise.ui.trace_app.dialogs import ExportScreen, Picker, offered_name
 from branchwise.ui.trace_app.fork_screen import ForkScreen
 from branchwise.ui.trace_app.step_tree import StepTree
 from branchwise.ui.trace_app.step_view import StepView, find_place
@@ -28,10 +33,6 @@ from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import AnswerLine, Trace
 from branchwise.ui.traces.trace import blocks as blocks_of
 
-if TYPE_CHECKING:
-    from branchwise.ui.trace_app.app import TraceApp
-
-
 WIDE = 140
 """The width from which the answers have a column of their own."""
 NOT_JUDGED = "these answers are not judged, so there is no loss to jump to"
@@ -39,25 +40,23 @@ MAX_COPIED = 100_000
 """Characters that are copied: terminals drop longer texts."""
 
 
-class TraceScreen(Screen[None]):
+class TraceScreen(RunScreen):
     """Row `row` of a run, at the event `step` if one is named."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012 - as Screen has it
     DEFAULT_CSS = """
-    TraceScreen #trace-body { height: 1fr; }
-    TraceScreen StepTree { width: 33; border-right: solid $border-blurred; }
-    TraceScreen StepView { width: 1fr; }
-    TraceScreen AnswersView { width: 1fr; display: none; }
-    TraceScreen.-narrow.-answers StepView { display: none; }
-    TraceScreen.-narrow.-answers AnswersView { display: block; }
-    TraceScreen.-wide StepTree { width: 44; }
-    TraceScreen.-wide AnswersView {
-        width: 62;
-        display: block;
-        border-left: solid $border-blurred;
+    TraceScreen {
+        Horizontal { height: 1fr; }
+        StepTree { width: 33; border-right: solid $border-blurred; }
+        StepView { width: 1fr; }
+        AnswersView { width: 1fr; display: none; }
+        &.-narrow.-answers StepView { display: none; }
+        &.-narrow.-answers AnswersView { display: block; }
+        &.-wide StepTree { width: 44; }
+        &.-wide AnswersView { width: 62; display: block; border-left: solid $border-blurred; }
+        &.-wide.-no-answers AnswersView { display: none; }
+        &.-alone StepTree, &.-alone.-wide AnswersView { display: none; }
     }
-    TraceScreen.-wide.-no-answers AnswersView { display: none; }
-    TraceScreen.-alone StepTree, TraceScreen.-alone.-wide AnswersView { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "answers", "Answers", tooltip="Answers: gold beside predicted"),
@@ -91,11 +90,8 @@ class TraceScreen(Screen[None]):
         self._seen: dict[int, Sequence[Block]] = {}
         self._wish = 0
         """The direction in which to jump to a loss once it is known where answers were lost."""
-
-    @property
-    def trace_app(self) -> "TraceApp":
-        """The app, with what it knows about runs."""
-        return cast("TraceApp", self.app)
+        self._header, self._tree = TraceHeader(), StepTree()
+        self._view, self._answers = StepView(), AnswersView()
 
     @property
     def step(self) -> int | None:
@@ -103,11 +99,8 @@ class TraceScreen(Screen[None]):
         return self._tree.selected
 
     def compose(self) -> ComposeResult:
-        yield TraceHeader(id="trace-header")
-        with Horizontal(id="trace-body"):
-            yield StepTree(id="steps")
-            yield StepView(id="step")
-            yield AnswersView(id="answers")
+        yield self._header
+        yield Horizontal(self._tree, self._view, self._answers)
         yield KeyBar()
 
     def on_mount(self) -> None:
@@ -115,13 +108,8 @@ class TraceScreen(Screen[None]):
         self._judging = Judging(self.app, self._unjudged)
         self.call_after_refresh(self._show, self._step)
 
-    def show(self, row: int, step: int | None = None) -> None:
-        """Another question of the run, at a step if one is named."""
-        self.row = row
-        self._show(step)
-
     @on(StepTree.Selected)
-    def _step_selected(self, event: StepTree.Selected) -> None:
+    def _step_selected(self) -> None:
         self._wish = 0
         self._view.show(self._blocks())
         self._header.note(self._waiting)
@@ -131,8 +119,16 @@ class TraceScreen(Screen[None]):
         self._jump(event.answer)
 
     def on_run_changed(self, event: RunChanged) -> None:
-        if event.run is self.run and self.row in event.rows:
-            self._reread()
+        """Reread the same trace; a cursor on its last step moves on to the newest."""
+        if event.run is not self.run or self.row not in event.rows:
+            return
+        selected, following = self._tree.selected, self._tree.cursor >= self._tree.length - 1
+        self._read()
+        steps = self.trace.steps if self.trace else ()
+        newest = steps[-1].seq if steps else None
+        self._show_steps(newest if following else selected)
+        self._show_answers(keep=True)
+        self._view.show(self._blocks(), keep=self._tree.selected == selected)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Keep what has the focus visible when the window becomes narrow."""
@@ -164,19 +160,20 @@ class TraceScreen(Screen[None]):
             self._header.note(f"{self._waiting} (then jumps there)")
             return
         answer = self._answers.next_lost(direction)
-        if answer is None:
-            open_ = [line for line in self._answers.answers if line.verdict == "open"]
-            self._header.note(NOT_JUDGED if open_ else "no gold answer is missing")
-        else:
+        if answer is not None:
             self._jump(answer)
+        else:
+            is_open = any(line.verdict == "open" for line in self._answers.answers)
+            self._header.note(NOT_JUDGED if is_open else "no gold answer is missing")
 
     def action_neighbour(self, by: int) -> None:
         row = self.trace_app.neighbour(self.run, self.row, by)
         if row is None:
-            self._say("this is the last question" if by > 0 else "this is the first question")
+            self.say("this is the last question" if by > 0 else "this is the first question")
             return
         self.trace_app.follow(self.run, row)
-        self.show(row)
+        self.row = row
+        self._show()
 
     def action_read(self) -> None:
         self.remove_class("-answers")
@@ -189,7 +186,7 @@ class TraceScreen(Screen[None]):
         self._view.toggle_all()
 
     def action_part(self, direction: int) -> None:
-        self._view.go_to_next(direction, passages=True)
+        self._view.go_to_next(direction)
 
     def action_alone(self) -> None:
         self.remove_class("-answers")
@@ -201,7 +198,7 @@ class TraceScreen(Screen[None]):
         text = "\n".join(plain_lines(self._view.blocks))
         self.app.copy_to_clipboard(text[:MAX_COPIED])
         more = f", the first of {len(text):,}" if len(text) > MAX_COPIED else ""
-        self._say(f"copied {min(len(text), MAX_COPIED):,} characters{more}")
+        self.say(f"copied {min(len(text), MAX_COPIED):,} characters{more}")
 
     def action_pager(self) -> None:
         current = self._view.current
@@ -214,36 +211,35 @@ class TraceScreen(Screen[None]):
 
     def action_export(self) -> None:
         if self._waiting:
-            self._say(self._waiting)
+            self.say(self._waiting)
         elif self.trace is not None:
             line = self.trace.line
             name = offered_name(self.run.name, line.id, line.epoch)
             text = markdown(self.trace, self.run.name, self.run.heads)
-            dialog = ExportScreen(text, name)
-            self.app.push_screen(dialog, self._exported)
+            self.app.push_screen(ExportScreen(text, name), self._exported)
+
+    def _exported(self, path: Path | None) -> None:
+        if path is not None:
+            self.say(f"written to {path}")
 
     def action_compare(self) -> None:
         others = [run for run in self.trace_app.runs if run is not self.run]
-        if len(others) < 2:
-            self._compare("0" if others else None, others)
-            return
-        choices = [PickerLine(run.name, str(number)) for number, run in enumerate(others)]
-        picker = Picker("Compare with", choices)
-        self.app.push_screen(picker, lambda chosen: self._compare(chosen, others))
+
+        def chosen(number: str | None) -> None:
+            if number is not None:
+                self.trace_app.compare(self.run, self.row, others[int(number)])
+
+        if not others:
+            self.say("only one run is open: name another one after `branchwise trace`")
+        elif len(others) == 1:
+            chosen("0")
+        else:
+            choices = [(run.name, str(number)) for number, run in enumerate(others)]
+            self.app.push_screen(Picker("Compare with", choices), chosen)
 
     def action_fork(self) -> None:
         if self.trace is not None and self.step is not None:
             self.app.push_screen(ForkScreen(self.run, self.trace, self.step))
-
-    def _exported(self, path: Path | None) -> None:
-        if path is not None:
-            self._say(f"written to {path}")
-
-    def _compare(self, chosen: str | None, others: Sequence[RunView]) -> None:
-        if not others:
-            self._say("only one run is open: name another one after `branchwise trace`")
-        elif chosen is not None:
-            self.trace_app.compare(self.run, self.row, others[int(chosen)])
 
     def _show(self, step: int | None = None) -> None:
         """Read the trace and show it from its beginning, or at a step."""
@@ -255,16 +251,6 @@ class TraceScreen(Screen[None]):
         self._view.show(self._blocks())
         if step is not None and self._tree.selected != step:
             self._header.note(f"no step {step}: this is the first")
-
-    def _reread(self) -> None:
-        """Reread the same trace; a cursor on its last step moves on to the newest."""
-        selected, following = self._tree.selected, self._tree.at_end
-        self._read()
-        steps = self.trace.steps if self.trace else ()
-        newest = steps[-1].seq if steps else None
-        self._show_steps(newest if following else selected)
-        self._show_answers(keep=True)
-        self._view.show(self._blocks(), keep=self._tree.selected == selected)
 
     def _show_steps(self, step: int | None) -> None:
         if self.trace is None:
@@ -282,21 +268,18 @@ class TraceScreen(Screen[None]):
         """The note shown until it is known where answers were lost."""
         return WORKING if self.trace is not None and self.trace.unjudged else ""
 
-    def _judged(self, found: Trace) -> None:
-        """Show the judged trace; the selected step and answer stay, unless the user asked for a
-        loss."""
-        if self.trace is None or not self.is_attached:
-            return
-        self.trace = judged(self.trace, found.errors)
-        self._settle()
+    def _judged(self, result: Trace) -> None:
+        if self.trace is not None and self.is_attached:
+            self._settle(judged(self.trace, result.errors))
 
     def _unjudged(self, error: Exception) -> None:
         self.trace_app.fail(error)
         if self.trace is not None and self.is_attached:
-            self.trace = replace(self.trace, unjudged=None)
-            self._settle()
+            self._settle(replace(self.trace, unjudged=None))
 
-    def _settle(self) -> None:
+    def _settle(self, trace: Trace) -> None:
+        """Show the judged trace; step and answer stay, unless the user asked for a loss."""
+        self.trace = trace
         if self._header.noted.startswith(WORKING):
             self._header.note()
         self._show_answers(keep=True)
@@ -329,14 +312,14 @@ class TraceScreen(Screen[None]):
 
     def _jump(self, answer: AnswerLine) -> None:
         """To the step where an answer was lost, with the passage or row in view that names it."""
-        said = f"{SIGNS[answer.verdict]} {answer.text}"
+        shown = f"{SIGNS[answer.verdict]} {answer.text}"
         place = answer.places[0] if answer.places else None
         step = answer.step if place is None else place.step
         if self.trace is not None and answer.in_corpus:
             # Its index may have an encoder to load.
-            self.run_worker(partial(self._rank, self.trace, said, answer), thread=True)
+            self.run_worker(partial(self._rank, self.trace, shown, answer), thread=True)
         if step is None or self.trace is None:
-            self._header.note(f"{said}: {answer.why or 'nothing to jump to'}")
+            self._header.note(f"{shown}: {answer.why or 'nothing to jump to'}")
             return
         self.remove_class("-answers")
         if self.has_class("-narrow") and self._answers.has_focus:
@@ -344,37 +327,14 @@ class TraceScreen(Screen[None]):
         self._tree.show(self.trace.steps, step)
         blocks = self._blocks()
         self._view.show(blocks)
-        forms = self._forms(answer.text)
-        found = find_place(blocks, place, forms) if place is not None else None
-        if found is not None:
-            self._view.show_block(*found)
-        self._header.note(f"{said}: {answer.why}" if answer.why else said)
+        forms = next((forms for forms in self.trace.names if answer.text in forms), [answer.text])
+        block = find_place(blocks, place, forms) if place is not None else None
+        if block is not None:
+            self._view.show_block(*block)
+        self._header.note(f"{shown}: {answer.why}" if answer.why else shown)
 
-    def _rank(self, trace: Trace, said: str, answer: AnswerLine) -> None:
+    def _rank(self, trace: Trace, shown: str, answer: AnswerLine) -> None:
         """Add to what is said of an answer how high the searches rank the passage that has it."""
         words = self.run.rank_words(trace, answer.in_corpus or "")
-        if words and self._header.noted == f"{said}: {answer.why}":
-            self.app.call_from_thread(self._header.note, f"{said}: {answer.why}, {words}")
-
-    def _forms(self, text: str) -> Sequence[str]:
-        names = self.trace.names if self.trace else ()
-        return next((forms for forms in names if text in forms), [text])
-
-    def _say(self, text: str) -> None:
-        self.notify(drawn(text[:300]), markup=False, timeout=4)
-
-    @property
-    def _header(self) -> TraceHeader:
-        return self.query_one(TraceHeader)
-
-    @property
-    def _tree(self) -> StepTree:
-        return self.query_one(StepTree)
-
-    @property
-    def _view(self) -> StepView:
-        return self.query_one(StepView)
-
-    @property
-    def _answers(self) -> AnswersView:
-        return self.query_one(AnswersView)
+        if words and self._header.noted == f"{shown}: {answer.why}":
+            self.app.call_from_thread(self._header.note, f"{shown}: {answer.why}, {words}")

@@ -12,7 +12,7 @@ from branchwise.corpora.questions import Branch, Question
 from branchwise.eval.branch_scores import Answers, GoldBranches, branch_matches, gold_branches
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.gold_evidence import EvidencePlace
-from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
+from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.eval.qualifiers import read_name
@@ -28,172 +28,6 @@ from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import AnswerLine, AnswerVerdict, BranchLines, Trace, steps
 
 MAX_LINE = 1_000
-
-
-def gold_names(branches: Sequence[Branch]) -> list[list[str]]:
-    """For each gold answer its text and aliases, those of other branches included."""
-    entities = gold_branches(branches).pooled.entities
-    return [
-        [*dict.fromkeys(text for answer in entity.answers for text in answer.forms if text.strip())]
-        for entity in entities
-    ]
-
-
-def judged_lines(
-    branches: Sequence[Branch], answers: Answers, errors: ItemErrors, events: Sequence[Event]
-) -> list[BranchLines]:
-    """Gold and predicted answers with their verdicts, as they were scored."""
-    gold, ends = gold_branches(branches), _endings(events)
-    keys = {branch.name: branch.keys for branch in errors.branches}
-    missing = {(lost.branch, lost.text): lost for lost in errors.missing}
-    written = _Written(gold, answers, errors, ends)
-    found = []
-    for index, (name, entities) in enumerate(zip(gold.names, gold.sets, strict=True)):
-        texts = [entity.name for entity in entities.entities]
-        lines = (_gold_line(text, missing.get((name, text)), errors, ends) for text in texts)
-        own = keys.get(name, ())
-        predicted = written.lines(own, index)
-        found.append(
-            BranchLines(one_line(name), tuple(map(one_line, own)), tuple(lines), predicted)
-        )
-    taken = {key for own in keys.values() for key in own}
-    alone = [key for key in answers if key not in taken]
-    found += [BranchLines(None, (one_line(key),), (), written.lines((key,), None)) for key in alone]
-    return found
-
-
-_Ends = Mapping[type[Body], int]
-"""The numbers of the last answer, the last error and the last model turn that is not a repair."""
-
-
-def _endings(events: Sequence[Event]) -> _Ends:
-    bodies = ((event.body, event.seq) for event in events)
-    return {
-        type(body): seq
-        for body, seq in bodies
-        if isinstance(body, AnswerRead | Error) or (isinstance(body, Model) and not body.is_repair)
-    }
-
-
-def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines]:
-    """Gold and predicted answers side by side, without verdicts.
-
-    Branches of the same name are paired; nothing more is claimed.
-    """
-    left = dict(answers)
-    found = []
-    for branch in branches:
-        own = [branch.name] if branch.name in left else []
-        texts = left.pop(branch.name, ())
-        gold = tuple(AnswerLine(one_line(answer.text), "open") for answer in branch.answers)
-        predicted = tuple(AnswerLine(one_line(text), "open") for text in texts)
-        found.append(BranchLines(one_line(branch.name), tuple(map(one_line, own)), gold, predicted))
-    for key, texts in left.items():
-        predicted = tuple(AnswerLine(one_line(text), "open") for text in texts)
-        found.append(BranchLines(None, (one_line(key),), (), predicted))
-    return found
-
-
-def _gold_line(
-    text: str, lost: MissingAnswer | None, errors: ItemErrors, ends: _Ends
-) -> AnswerLine:
-    if lost is None:
-        return AnswerLine(one_line(text), "right")
-    why = why_missing(lost) if lost.label else ""
-    places = _shown_first(lost.places or lost.elsewhere)
-    if lost.under is not None:
-        # It was lost where the answer was written, not where it was read.
-        return AnswerLine(one_line(text), "wrong_branch", one_line(why), (), ends.get(AnswerRead))
-    if errors.error is not None:
-        return AnswerLine(one_line(text), "missing", "the question failed", places, ends.get(Error))
-    step = places[0].step if places else None
-    if lost.lost_at == "repair":
-        places, step = (), ends.get(Model)
-    elif lost.lost_step is not None:
-        step = lost.lost_step
-    elif step is None and errors.format_error is not None:
-        step = errors.format_error.step
-    return AnswerLine(one_line(text), "missing", one_line(why), places, step, lost.in_corpus)
-
-
-class _Written:
-    """The predicted texts of an item, each with its verdict."""
-
-    def __init__(
-        self, gold: GoldBranches, answers: Answers, errors: ItemErrors, ends: _Ends
-    ) -> None:
-        self._gold, self._answers, self._ends = gold, answers, ends
-        self._wrong = wrong_by_key(errors)
-        index = {name: number for number, name in enumerate(gold.names)}
-        stands_for = {key: index[b.name] for b in errors.branches for key in b.keys}
-        alignment = {key: stands_for.get(key) for key in answers}
-        self._right = {
-            (right.branch, read_name(right.text).key): gold.sets[right.pair.branch].entities[
-                right.pair.entity
-            ]
-            for right in branch_matches(gold, answers, alignment).right
-        }
-
-    def lines(self, keys: Iterable[str], branch: int | None) -> tuple[AnswerLine, ...]:
-        """The texts under these keys, which stand for a gold branch, or for none."""
-        return tuple(
-            self._line(key, text, branch) for key in keys for text in self._answers.get(key, ())
-        )
-
-    def _line(self, key: str, text: str, branch: int | None) -> AnswerLine:
-        compared = read_name(text)
-        wrong = self._wrong.get((key[:MAX_CHARACTERS], compared.key))
-        if wrong is not None:
-            return self._wrong_line(text, wrong)
-        if not text.strip():
-            return AnswerLine("(empty)", "open", "counts nothing")
-        entity = self._right.get((key, compared.key))
-        if entity is not None:
-            same = read_name(entity.name).key == compared.key
-            return AnswerLine(
-                one_line(text), "right", "" if same else one_line(f"for {entity.name!r}")
-            )
-        again = branch is not None and bool(self._gold.sets[branch].matches(compared))
-        why = "counted already" if again else "accepted by the judge"
-        return AnswerLine(one_line(text), "right", why)
-
-    def _wrong_line(self, text: str, wrong: WrongAnswer) -> AnswerLine:
-        verdict: AnswerVerdict = "wrong_branch" if wrong.label is Label.WRONG_BRANCH else "wrong"
-        places = _shown_first(wrong.places)
-        step = places[0].step if places else self._ends.get(AnswerRead)
-        return AnswerLine(one_line(text), verdict, one_line(why_wrong(wrong)), places, step)
-
-
-def _shown_first(places: Iterable[EvidencePlace]) -> tuple[EvidencePlace, ...]:
-    """The places, the one that the reason names first."""
-    return tuple(sorted(places, key=lambda place: not place.shown))
-
-
-def one_line(text: str) -> str:
-    """Text from outside on one line, at most 1,000 characters of it."""
-    return short(harmless(text), MAX_LINE)
-
-
-def beside_lines(pairs: Iterable[Beside]) -> list[BranchLines]:
-    """A task's own alignment (`Task.beside`).
-
-    No answer is right or wrong: a predicted one says how far it agrees with the gold one.
-    """
-    found = []
-    for pair in pairs:
-        why = ", ".join(f"{name} {number(score)}" for name, score in pair.scores)
-        name = one_line(pair.gold[0]) if pair.gold else None
-        keys = (one_line(pair.predicted[0]),) if pair.predicted else ()
-        gold = _lines(pair.gold[1], "") if pair.gold else ()
-        predicted = _lines(pair.predicted[1], why) if pair.predicted else ()
-        found.append(BranchLines(name, keys, gold, predicted))
-    return found
-
-
-def _lines(texts: Sequence[str], why: str) -> tuple[AnswerLine, ...]:
-    return tuple(AnswerLine(one_line(text), "open", why) for text in texts)
-
-
 DAMAGED = "damaged"
 """Kind of the error that is the one step of a trace that cannot be read."""
 
@@ -216,38 +50,44 @@ def trace_of(
     of its question's gold sets the item is scored (`RunScores.by_gold_set`). A trace with a damaged
     record has one step that says so; where its answers were lost is then unknown.
     """
-    events, damage = _events(reader, line.number)
-    item = _item(line, question, outcome)
+    events, is_damaged = _events(reader, line.number)
+    item, gold_set = _item(line, question, outcome), ""
     if item is not None:
         item = by_gold_set(item)
         question = item.question
+        if item.gold_set is not None:
+            words = gold_set_words(item.gold_set)
+            gold_set = f"gold: {words} of {len(question.gold_sets)} gold sets"
     names = gold_names(question.branches) if is_attributable(reader.task) else []
     judging = item if names else None
     if judging is None:
         errors = None
-    elif errors is None and (judge or damage):
-        errors = examine(judging, events).errors
-    shown = [*events, *damage]
+    elif errors is None and (judge or is_damaged):
+        errors = examine(judging, () if is_damaged else events).errors
+    prediction, task = item.prediction if item else Prediction(), TASKS.get(reader.task)
+    if errors is not None:
+        branches = judged_lines(question.branches, prediction.answers, errors, events)
+    elif task and (pairs := task.beside(question, prediction)) is not None:
+        branches = _beside_lines(pairs)
+    else:
+        branches = open_lines(question.branches, prediction.answers)
     return Trace(
         line=line,
-        events=shown,
-        steps=steps(shown, names),
-        branches=_branches(reader.task, question, item, errors, shown),
+        events=events,
+        steps=steps(events, names),
+        branches=branches,
         errors=errors,
         names=names,
         outcome=outcome,
         unjudged=judging if errors is None else None,
-        is_damaged=bool(damage),
+        is_damaged=is_damaged,
         gold=question.branches,
-        gold_set=_gold_set_words(item),
+        gold_set=gold_set,
     )
 
 
 def judged(trace: Trace, errors: ItemErrors | None = None) -> Trace:
-    """A trace with its errors: those given, else worked out of its events by names alone.
-
-    May be called on any thread: nothing is read. A trace that is judged is returned as it is.
-    """
+    """A trace with its errors: those given, else worked out by names alone, on any thread."""
     item = trace.unjudged
     if item is None:
         return trace
@@ -256,11 +96,11 @@ def judged(trace: Trace, errors: ItemErrors | None = None) -> Trace:
     return replace(trace, branches=branches, errors=errors, unjudged=None)
 
 
-def _events(reader: RunReader, item: int) -> tuple[list[Event], list[Event]]:
-    """The events, or in their place one that says why they cannot be read."""
+def _events(reader: RunReader, item: int) -> tuple[list[Event], bool]:
+    """The events, or where they are damaged one in their place that says so."""
     try:
         # A fork that has not begun will begin with what was copied for it.
-        return list(reader.events(item)) or list(reader.opening()), []
+        return list(reader.events(item)) or list(reader.opening()), False
     except DamagedError as error:
         problem = f"a record of the run is damaged: {error.damage}"
     except InputError as error:
@@ -268,29 +108,7 @@ def _events(reader: RunReader, item: int) -> tuple[list[Event], list[Event]]:
     except AttributeError:
         problem = "a record of the run is damaged (it is not an object)"
     body = Error(kind=DAMAGED, message=problem)
-    return [], [Event(0, body.KIND, 0.0, body.record())]
-
-
-def _branches(
-    task: str,
-    question: Question,
-    item: AnsweredItem | None,
-    errors: ItemErrors | None,
-    events: Sequence[Event],
-) -> list[BranchLines]:
-    prediction = item.prediction if item else Prediction()
-    if errors is not None:
-        return judged_lines(question.branches, prediction.answers, errors, events)
-    known = TASKS.get(task)
-    if known and (found := known.beside(question, prediction)) is not None:
-        return beside_lines(found)
-    return open_lines(question.branches, prediction.answers)
-
-
-def _gold_set_words(item: AnsweredItem | None) -> str:
-    if item is None or item.gold_set is None:
-        return ""
-    return f"gold: {gold_set_words(item.gold_set)} of {len(item.question.gold_sets)} gold sets"
+    return [Event(0, body.KIND, 0.0, body.record())], True
 
 
 def _item(
@@ -310,3 +128,144 @@ def _item(
         )
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def gold_names(branches: Sequence[Branch]) -> list[list[str]]:
+    """For each gold answer its text and aliases, those of other branches included."""
+    entities = gold_branches(branches).pooled.entities
+    return [
+        [*dict.fromkeys(text for answer in entity.answers for text in answer.forms if text.strip())]
+        for entity in entities
+    ]
+
+
+def judged_lines(
+    branches: Sequence[Branch], answers: Answers, errors: ItemErrors, events: Sequence[Event]
+) -> list[BranchLines]:
+    """Gold and predicted answers with their verdicts, as they were scored."""
+    gold = gold_branches(branches)
+    # The last answer, the last error and the last model turn that is not a repair.
+    ends: dict[type[Body], int] = {
+        type(event.body): event.seq
+        for event in events
+        if isinstance(event.body, AnswerRead | Error)
+        or (isinstance(event.body, Model) and not event.body.is_repair)
+    }
+    keys = {branch.name: branch.keys for branch in errors.branches}
+    missing = {(lost.branch, lost.text): lost for lost in errors.missing}
+    written = _Written(gold, answers, errors, ends.get(AnswerRead))
+    shown = []
+    for index, (name, entities) in enumerate(zip(gold.names, gold.sets, strict=True)):
+        texts = [entity.name for entity in entities.entities]
+        lines = [_gold_line(text, missing.get((name, text)), errors, ends) for text in texts]
+        own = keys.get(name, ())
+        predicted = written.lines(own, index)
+        shown.append(BranchLines(one_line(name), _short(own), tuple(lines), predicted))
+    taken = {key for own in keys.values() for key in own}
+    alone = [key for key in answers if key not in taken]
+    return shown + [BranchLines(None, _short([k]), (), written.lines([k], None)) for k in alone]
+
+
+def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines]:
+    """Gold and predicted answers without verdicts, branches of the same name side by side."""
+    left = dict(answers)
+    shown = []
+    for branch in branches:
+        own = [branch.name] if branch.name in left else []
+        predicted = _open(left.pop(branch.name, ()))
+        gold = _open(answer.text for answer in branch.answers)
+        shown.append(BranchLines(one_line(branch.name), _short(own), gold, predicted))
+    return shown + [BranchLines(None, _short([k]), (), _open(texts)) for k, texts in left.items()]
+
+
+def _beside_lines(pairs: Iterable[Beside]) -> list[BranchLines]:
+    """A task's own alignment: a predicted answer says how far it agrees with the gold one."""
+    shown = []
+    for pair in pairs:
+        why = ", ".join(f"{name} {number(score)}" for name, score in pair.scores)
+        name, gold = (one_line(pair.gold[0]), _open(pair.gold[1])) if pair.gold else (None, ())
+        keys = _short(pair.predicted[:1]) if pair.predicted else ()
+        predicted = _open(pair.predicted[1], why) if pair.predicted else ()
+        shown.append(BranchLines(name, keys, gold, predicted))
+    return shown
+
+
+def _open(texts: Iterable[str], why: str = "") -> tuple[AnswerLine, ...]:
+    return tuple(AnswerLine(one_line(text), "open", why) for text in texts)
+
+
+def _short(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(one_line, texts))
+
+
+def _gold_line(
+    text: str, lost: MissingAnswer | None, errors: ItemErrors, ends: Mapping[type[Body], int]
+) -> AnswerLine:
+    if lost is None:
+        return AnswerLine(one_line(text), "right")
+    why = why_missing(lost) if lost.label else ""
+    places = _shown_first(lost.places or lost.elsewhere)
+    if lost.under is not None:
+        # It was lost where the answer was written, not where it was read.
+        return AnswerLine(one_line(text), "wrong_branch", one_line(why), (), ends.get(AnswerRead))
+    if errors.error is not None:
+        return AnswerLine(one_line(text), "missing", "the question failed", places, ends.get(Error))
+    step = places[0].step if places else None
+    if lost.lost_at == "repair":
+        places, step = (), ends.get(Model)
+    elif lost.lost_step is not None:
+        step = lost.lost_step
+    elif step is None and errors.format_error is not None:
+        step = errors.format_error.step
+    return AnswerLine(one_line(text), "missing", one_line(why), places, step, lost.in_corpus)
+
+
+class _Written:
+    """The predicted texts of an item, each with its verdict; they were read at step `read_at`."""
+
+    def __init__(
+        self, gold: GoldBranches, answers: Answers, errors: ItemErrors, read_at: int | None
+    ) -> None:
+        self._gold, self._answers, self._read_at = gold, answers, read_at
+        self._wrong = wrong_by_key(errors)
+        index = {name: number for number, name in enumerate(gold.names)}
+        stands_for = {key: index[b.name] for b in errors.branches for key in b.keys}
+        alignment = {key: stands_for.get(key) for key in answers}
+        self._right = {}
+        for right in branch_matches(gold, answers, alignment).right:
+            entity = gold.sets[right.pair.branch].entities[right.pair.entity]
+            self._right[right.branch, read_name(right.text).key] = entity
+
+    def lines(self, keys: Iterable[str], branch: int | None) -> tuple[AnswerLine, ...]:
+        """The texts under these keys, which stand for a gold branch, or for none."""
+        texts = ((key, text) for key in keys for text in self._answers.get(key, ()))
+        return tuple(self._line(key, text, branch) for key, text in texts)
+
+    def _line(self, key: str, text: str, branch: int | None) -> AnswerLine:
+        compared, shown = read_name(text), one_line(text)
+        wrong = self._wrong.get((key[:MAX_CHARACTERS], compared.key))
+        if wrong is not None:
+            is_moved = wrong.label is Label.WRONG_BRANCH
+            verdict: AnswerVerdict = "wrong_branch" if is_moved else "wrong"
+            places = _shown_first(wrong.places)
+            step = places[0].step if places else self._read_at
+            return AnswerLine(shown, verdict, one_line(why_wrong(wrong)), places, step)
+        if not text.strip():
+            return AnswerLine("(empty)", "open", "counts nothing")
+        entity = self._right.get((key, compared.key))
+        if entity is not None:
+            same = read_name(entity.name).key == compared.key
+            return AnswerLine(shown, "right", "" if same else one_line(f"for {entity.name!r}"))
+        again = branch is not None and bool(self._gold.sets[branch].matches(compared))
+        why = "counted already" if again else "accepted by the judge"
+        return AnswerLine(shown, "right", why)
+
+
+def _shown_first(places: Iterable[EvidencePlace]) -> tuple[EvidencePlace, ...]:
+    """The places, the one that the reason names first."""
+    return tuple(sorted(places, key=lambda place: not place.shown))
+
+
+def one_line(text: str) -> str:
+    """Text from outside on one line, at most 1,000 characters of it."""
+    return short(harmless(text), MAX_LINE)

@@ -1,14 +1,14 @@
 """Two traces of one question side by side: which step stands beside which, which answers differ."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import NamedTuple
 
 from branchwise.base.normalise import normalise
 from branchwise.trace.events import (
     KINDS,
-    Body,
     Event,
     Extraction,
     LeftOut,
@@ -54,6 +54,10 @@ class TraceComparison:
         steps = (pair.side(side) for pair in self.pairs)
         return next((n for n, step in enumerate(steps) if step and step.seq == seq), None)
 
+    def last(self, side: int) -> int:
+        """The last row that has a step of this side; 0 where none has."""
+        return max((n for n, pair in enumerate(self.pairs) if pair.side(side)), default=0)
+
 
 def compare(a: Trace, b: Trace) -> TraceComparison:
     """Pair the steps of two traces: the same opening, then the pairing with most in common.
@@ -63,66 +67,72 @@ def compare(a: Trace, b: Trace) -> TraceComparison:
     replies 2), as global alignment of sequences does (Needleman and Wunsch 1970, gaps free); what
     is left between two pairs stands side by side.
     """
-    steps, keys = (a.steps, b.steps), (_keys(a), _keys(b))
-    opening = _shared(keys[0], keys[1])
+    keys = [_keys(trace) for trace in (a, b)]
+    shared = zip(*keys, strict=False)
+    opening = next((n for n, (x, y) in enumerate(shared) if x != y), min(map(len, keys)))
     rest = [side[opening:] for side in keys]
-    pairs = [StepPair(x, y, True) for x, y in zip(*(s[:opening] for s in steps), strict=True)]
+    pairs = [StepPair(a.steps[n], b.steps[n], True) for n in range(opening)]
     for i, j in _alignment(rest[0], rest[1]):
-        x = None if i is None else steps[0][opening + i]
-        y = None if j is None else steps[1][opening + j]
+        x = None if i is None else a.steps[opening + i]
+        y = None if j is None else b.steps[opening + j]
         same = i is not None and j is not None and rest[0][i] == rest[1][j]
         pairs.append(StepPair(x, y, same))
-    return TraceComparison(tuple(pairs), _parted(pairs, (_goes_on(a), _goes_on(b))))
+    # Not a row that one side has not reached yet.
+    whole, end = TraceComparison(tuple(pairs)), len(pairs)
+    for side, trace in enumerate((a, b)):
+        if goes_on(trace):
+            end = min(end, whole.last(side) + 1 if any(p.side(side) for p in pairs) else 0)
+    parted = (n for n, pair in enumerate(pairs[:end]) if _differs(pair))
+    return TraceComparison(tuple(pairs), next(parted, None))
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+def goes_on(trace: Trace) -> bool:
+    """Whether its item has not ended."""
+    return trace.line.status in ("pending", "running")
+
+
+def _differs(pair: StepPair) -> bool:
+    """Not where both steps are about transport alone."""
+    steps = [step for step in (pair.a, pair.b) if step]
+    return not pair.same and not all(KINDS.get(s.kind, Unknown).INCIDENTAL for s in steps)
+
+
+class _Key(NamedTuple):
     """What a step is compared by: its kind, what sort of it (tool or role, a call or a reply), and
     its content."""
 
     kind: str
-    by: str
+    sort: str
     content: str
 
 
 def _keys(trace: Trace) -> list[_Key]:
     events = {event.seq: event for event in trace.events}
-    return [_key(step, events.get(step.seq)) for step in trace.steps]
+    keys = []
+    for step in trace.steps:
+        event = events.get(step.seq)
+        keys.append(_key(event) if event else _Key(step.kind, "", step.label))
+    return keys
 
 
-def _key(step: Step, event: Event | None) -> _Key:
-    if event is None:
-        return _Key(step.kind, "", step.label)
-    body = event.body
-    # What could not be read of a step may differ, too.
-    content = event.data if body.problems else body.without_around()
-    return _Key(event.kind, _by(body), json.dumps(content, sort_keys=True, default=str))
-
-
-def _by(body: Body) -> str:
+def _key(event: Event) -> _Key:
+    body, sort = event.body, ""
     match body:
         case Tool() | Extraction():
-            return body.call.tool
+            sort = body.call.tool
         case Model():
-            return f"{body.role} {'calls' if body.calls else 'says'}"
+            sort = f"{body.role} {'calls' if body.calls else 'says'}"
         case Retry() | LeftOut() | Remark():
-            return body.role
-    return ""
-
-
-def _shared(a: Sequence[_Key], b: Sequence[_Key]) -> int:
-    """How many steps the two openings share."""
-    return next(
-        (n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
-    )
+            sort = body.role
+    # What could not be read of a step may differ, too.
+    content = event.data if body.problems else body.deed()
+    return _Key(event.kind, sort, json.dumps(content, sort_keys=True, default=str))
 
 
 def _weight(x: _Key, y: _Key) -> int:
-    if x == y:
-        return _SAME
     if x.kind != y.kind:
         return 0
-    return _ALIKE if x.by == y.by else _OF_A_KIND
+    return _SAME if x == y else _ALIKE if x.sort == y.sort else _OF_A_KIND
 
 
 _Row = tuple[int | None, int | None]
@@ -132,7 +142,12 @@ def _alignment(a: Sequence[_Key], b: Sequence[_Key]) -> list[_Row]:
     """Rows of positions; in each at least one."""
     if len(a) * len(b) > MAX_CELLS:
         return list(zip_longest(range(len(a)), range(len(b))))
-    best = _best(a, b)
+    # The greatest weight of a pairing of what follows position i of the one and j of the other.
+    best = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i in range(len(a) - 1, -1, -1):
+        row, below = best[i], best[i + 1]
+        for j in range(len(b) - 1, -1, -1):
+            row[j] = max(_weight(a[i], b[j]) + below[j + 1], below[j], row[j + 1])
     rows: list[_Row] = []
     alone: tuple[list[int], list[int]] = ([], [])
     i = j = 0
@@ -150,40 +165,6 @@ def _alignment(a: Sequence[_Key], b: Sequence[_Key]) -> list[_Row]:
             j += 1
     ends = [*alone[0], *range(i, len(a))], [*alone[1], *range(j, len(b))]
     return rows + list(zip_longest(*ends))
-
-
-def _best(a: Sequence[_Key], b: Sequence[_Key]) -> list[list[int]]:
-    """The greatest weight of a pairing of what follows position i of the one and j of the other."""
-    best = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
-    for i in range(len(a) - 1, -1, -1):
-        row, below = best[i], best[i + 1]
-        for j in range(len(b) - 1, -1, -1):
-            paired = _weight(a[i], b[j]) + below[j + 1]
-            row[j] = max(paired, below[j], row[j + 1])
-    return best
-
-
-def _goes_on(trace: Trace) -> bool:
-    return trace.line.status in ("pending", "running")
-
-
-def _parted(pairs: Sequence[StepPair], goes_on: tuple[bool, bool]) -> int | None:
-    """The first row that differs; not a row that one side has not reached yet."""
-    end = len(pairs)
-    for side in (0, 1):
-        if goes_on[side]:
-            written = [n for n, pair in enumerate(pairs) if pair.side(side)]
-            end = min(end, written[-1] + 1 if written else 0)
-    for n, pair in enumerate(pairs[:end]):
-        steps = [step for step in (pair.a, pair.b) if step]
-        if not pair.same and not all(map(_is_incidental, steps)):
-            return n
-    return None
-
-
-def _is_incidental(step: Step) -> bool:
-    """Whether the step is about transport only, which does not make two traces differ."""
-    return KINDS.get(step.kind, Unknown).INCIDENTAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +187,7 @@ class AnswerPair:
     def has(self, side: int) -> bool:
         """Whether that trace gives this answer, under this branch."""
         line = self.side(side)
-        if line is None:
-            return False
-        return line.verdict == "right" if self.gold else True
+        return line is not None and (line.verdict == "right" or not self.gold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +205,19 @@ class BranchPair:
 def compare_answers(a: Trace, b: Trace) -> list[BranchPair]:
     """Gold branches in their order, then predicted branches that stand for none, by their keys.
 
-    Predicted texts are one answer where nothing that counts differs (`corpora.normalise`). Gold
+    Predicted texts are one answer where nothing that counts differs (`base.normalise`). Gold
     answers without a verdict (`open`) are left out: it is undecided which trace has them.
     """
-    found = [_branch(name, *both) for name, both in _by_name(a, b)]
-    return found + [_branch(None, *both) for both in _standing_alone(a, b)]
+    sides: list[dict[tuple[str | None, str, int], BranchLines]] = [{}, {}]
+    for side, trace in zip(sides, (a, b), strict=True):
+        for branch in trace.branches:
+            key = normalise(" / ".join(branch.keys)) if branch.name is None else ""
+            # Of several that are called alike none hides another.
+            before = sum(known[:2] == (branch.name, key) for known in side)
+            side[branch.name, key, before if branch.name is None else 0] = branch
+    all_keys = dict.fromkeys([*sides[0], *sides[1]])
+    ordered = sorted(all_keys, key=lambda key: key[0] is None)
+    return [_branch(key[0], sides[0].get(key), sides[1].get(key)) for key in ordered]
 
 
 def only(pairs: Iterable[BranchPair], side: int) -> list[AnswerPair]:
@@ -239,61 +226,26 @@ def only(pairs: Iterable[BranchPair], side: int) -> list[AnswerPair]:
     return [answer for answer in answers if answer.has(side) and not answer.has(1 - side)]
 
 
-_Both = tuple[BranchLines | None, BranchLines | None]
-
-
-def _by_name(a: Trace, b: Trace) -> Iterator[tuple[str, _Both]]:
-    named = [
-        {branch.name: branch for branch in t.branches if branch.name is not None} for t in (a, b)
-    ]
-    for name in dict.fromkeys([*named[0], *named[1]]):
-        yield name, (named[0].get(name), named[1].get(name))
-
-
-def _standing_alone(a: Trace, b: Trace) -> Iterator[_Both]:
-    alone = [_by_keys(trace) for trace in (a, b)]
-    for key in dict.fromkeys([*alone[0], *alone[1]]):
-        yield alone[0].get(key), alone[1].get(key)
-
-
-def _by_keys(trace: Trace) -> dict[tuple[str, int], BranchLines]:
-    """By normalised key, and the how-manyth of this key it is: none hides another."""
-    found: dict[tuple[str, int], BranchLines] = {}
-    for branch in trace.branches:
-        if branch.name is None:
-            key = normalise(" / ".join(branch.keys))
-            found[key, sum(known == key for known, _ in found)] = branch
-    return found
-
-
 def _branch(name: str | None, a: BranchLines | None, b: BranchLines | None) -> BranchPair:
+    gold, others = [], []
+    for branch in (a, b):
+        gold.append([line for line in branch.gold if line.verdict != "open"] if branch else [])
+        predicted = branch.predicted if branch else ()
+        # Those that are right are listed as gold answers.
+        others.append([line for line in predicted if line.verdict != "right"])
     keys = (a.keys if a else (), b.keys if b else ())
-    gold = _paired([_by_text(_gold(side), str) for side in (a, b)], gold=True)
-    others = _paired([_by_text(_others(side), normalise) for side in (a, b)], gold=False)
-    return BranchPair(name, keys, (*gold, *others))
+    answers = [*_paired(gold, str, gold=True), *_paired(others, normalise, gold=False)]
+    return BranchPair(name, keys, tuple(answers))
 
 
-def _gold(branch: BranchLines | None) -> list[AnswerLine]:
-    lines = branch.gold if branch else ()
-    return [line for line in lines if line.verdict != "open"]
-
-
-def _others(branch: BranchLines | None) -> list[AnswerLine]:
-    """Predicted answers that are not already listed as gold answers."""
-    lines = branch.predicted if branch else ()
-    return [line for line in lines if line.verdict != "right"]
-
-
-def _by_text(lines: Sequence[AnswerLine], key: Callable[[str], str]) -> dict[str, AnswerLine]:
+def _paired(
+    sides: Sequence[Sequence[AnswerLine]], key: Callable[[str], str], *, gold: bool
+) -> list[AnswerPair]:
     """The first line of each text, in their order."""
-    found: dict[str, AnswerLine] = {}
-    for line in lines:
-        found.setdefault(key(line.text), line)
-    return found
-
-
-def _paired(sides: Sequence[Mapping[str, AnswerLine]], *, gold: bool) -> Iterator[AnswerPair]:
-    for key in dict.fromkeys([*sides[0], *sides[1]]):
-        a, b = sides[0].get(key), sides[1].get(key)
-        text = a.text if a else b.text if b else ""
-        yield AnswerPair(text, gold, a, b)
+    lines = [{key(line.text): line for line in reversed(side)} for side in sides]
+    texts = dict.fromkeys(key(line.text) for side in sides for line in side)
+    pairs = []
+    for text in texts:
+        a, b = lines[0].get(text), lines[1].get(text)
+        pairs.append(AnswerPair(a.text if a else b.text if b else "", gold, a, b))
+    return pairs

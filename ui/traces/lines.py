@@ -1,5 +1,6 @@
 """The rows of the list of questions, their order, and the line that sums up a run."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 1000
 """Characters of a question or an error that a row keeps: more than fit on a line of any screen."""
+SUBSETS = ("all", "ambiguous", "unambiguous")
+_STATUSES = ("running", "failed", "pending", "done")
+"""In the order in which users look for them."""
 
 Values = tuple[float | None, ...]
 """A value for each metric that a row shows, 0 to 1 for shares; empty while none are known."""
@@ -73,11 +77,6 @@ def one_line(text: str) -> str:
     return harmless(" ".join(text[: 4 * MAX_TEXT].split()))[:MAX_TEXT]
 
 
-def heads(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Headings of the metrics that rows show, on one line each."""
-    return tuple(column.short or column.title for column in columns)
-
-
 def system_words(system: Mapping[str, Any]) -> str:
     """A system's settings in words: its model, tools, and what differs from the defaults."""
     parts = [str(system.get("model", ""))]
@@ -86,16 +85,12 @@ def system_words(system: Mapping[str, Any]) -> str:
     parts += [f"node {short_spec(str(node))}" for node in system.get("nodes") or ()]
     parts += [name for name in ("expand", "extract") if system.get(name)]
     parts += [f"k={system['k']}"] if system.get("k") else []
-    parts += [_retriever(str(system["retriever"]))] if system.get("retriever") else []
-    reranker = system.get("reranker")
-    parts += [f"reranker {Path(str(reranker)).name}"] if reranker else []
-    parts += [f"prompts {Path(str(system['prompts'])).name}"] if system.get("prompts") else []
+    if retriever := str(system.get("retriever") or ""):
+        # An address as it is; of a plug-in its name.
+        parts += [short_spec(retriever) if is_plugin_retriever(retriever) else retriever]
+    for setting in ("reranker", "prompts"):
+        parts += [f"{setting} {Path(str(system[setting])).name}"] if system.get(setting) else []
     return one_line(" · ".join(part for part in parts if part))
-
-
-def _retriever(text: str) -> str:
-    """An address as it is; for a plug-in, its name."""
-    return short_spec(text) if is_plugin_retriever(text) else text
 
 
 def run_line(
@@ -106,17 +101,9 @@ def run_line(
     means: Values,
 ) -> RunLine:
     """The line; `progress` as `RunReader.progress` counts items."""
-    fork = meta.get("fork") or {}
-    return RunLine(
-        name=name,
-        system=system_words(meta["system"]),
-        total=progress["total"],
-        done=progress["done"],
-        failed=progress["failed"],
-        heads=heads,
-        means=means,
-        parent=fork.get("run"),
-    )
+    counts = progress["total"], progress["done"], progress["failed"]
+    parent = (meta.get("fork") or {}).get("run")
+    return RunLine(name, system_words(meta["system"]), *counts, heads, means, parent)
 
 
 def means_of(rows: Iterable[ItemLine], columns: Sequence[Column]) -> Values:
@@ -136,12 +123,7 @@ def _mean(values: Iterable[tuple[str, float | None]]) -> float | None:
             by_question[id].append(value)
     if not by_question:
         return None
-    return sum(sum(one) / len(one) for one in by_question.values()) / len(by_question)
-
-
-SUBSETS = ("all", "ambiguous", "unambiguous")
-_STATUSES = ("running", "failed", "pending", "done")
-"""In the order in which users look for them."""
+    return sum(sum(epochs) / len(epochs) for epochs in by_question.values()) / len(by_question)
 
 
 @dataclass(frozen=True)
@@ -187,33 +169,30 @@ def arranged(run: "RunView", how: Arrangement, other: "RunView | None" = None) -
     rows = [row for row, line in enumerate(lines) if _is_shown(line, how)]
     if how.differs and other is not None:
         others = {(line.id, line.epoch): line for line in other.lines()}
-        found = ((row, others.get((lines[row].id, lines[row].epoch))) for row in rows)
-        rows = [row for row, beside in found if differs(lines[row], beside)]
+        rows = [n for n in rows if differs(lines[n], others.get((lines[n].id, lines[n].epoch)))]
     if how.sort == "order":
         return rows[::-1] if how.descending else rows
-    value = _VALUES.get(how.sort) or _score(run.heads.index(how.sort))
-    valued = [(value(lines[row]), row) for row in rows]
+    values: dict[int, Any]
+    if how.sort in _VALUES:
+        values = {row: _VALUES[how.sort](lines[row]) for row in rows}
+    else:
+        place = run.heads.index(how.sort)
+        values = {row: lines[row].scores[place] if lines[row].scores else None for row in rows}
     # A sort in reverse keeps equal ones in their order.
-    known = sorted(
-        (pair for pair in valued if pair[0] is not None),
-        key=lambda pair: pair[0],
-        reverse=how.descending,
-    )
-    return [row for _, row in known] + [row for found, row in valued if found is None]
+    known = [row for row in rows if values[row] is not None]
+    known.sort(key=lambda row: values[row], reverse=how.descending)
+    return known + [row for row in rows if values[row] is None]
 
 
 def differs(a: ItemLine, b: ItemLine | None) -> bool:
-    """Whether an item is missing from another run or ended differently there: in status or in a
-    metric."""
-    if b is None:
-        return True
-    return _ending(a) != _ending(b)
+    """Whether an item is missing from another run or ended with another status or metric there."""
+    return b is None or _ending(a) != _ending(b)
 
 
 def _ending(line: ItemLine) -> tuple[Any, ...]:
     # Scores are kept with all their digits and worked out with the same arithmetic; rounding only
     # keeps two ways of adding apart from a difference.
-    return line.status, *(None if one is None else round(one, 8) for one in line.scores)
+    return line.status, *(None if score is None else round(score, 8) for score in line.scores)
 
 
 def _is_shown(line: ItemLine, how: Arrangement) -> bool:
@@ -223,49 +202,28 @@ def _is_shown(line: ItemLine, how: Arrangement) -> bool:
         return False
     if how.label is not None and how.label not in (line.labels or ()):
         return False
-    words = how.text.casefold().split()
-    if not words:
-        return True
     id, question = line.id.casefold(), line.question.casefold()
-    return all(word in id or word in question for word in words)
+    return all(word in id or word in question for word in how.text.casefold().split())
 
 
-def _status(line: ItemLine) -> int:
-    return _STATUSES.index(line.status) if line.status in _STATUSES else len(_STATUSES)
-
-
-def _labels(line: ItemLine) -> tuple[int, tuple[str, ...]] | None:
-    """By how many there are, then by their names."""
-    return None if line.labels is None else (len(line.labels), line.labels)
+def _natural(id: str) -> tuple[tuple[int, int | str], ...]:
+    """An id in pieces, so that q9 comes before q10."""
+    # Digits beyond Python's limit for integers are compared as text.
+    return tuple(
+        (0, int(piece)) if piece[0] in "0123456789" and len(piece) < 1000 else (1, piece)
+        for piece in re.findall("[0-9]+|[^0-9]+", id.casefold())
+    )
 
 
 _VALUES: dict[str, Callable[[ItemLine], Any]] = {
     "id": lambda line: _natural(line.id),
     "question": lambda line: line.question.casefold(),
-    "status": _status,
-    "labels": _labels,
+    "status": lambda line: (*_STATUSES, line.status).index(line.status),
+    # By how many there are, then by their names.
+    "labels": lambda line: None if line.labels is None else (len(line.labels), line.labels),
     "tokens": lambda line: line.tokens,
     "seconds": lambda line: line.seconds,
 }
-
-
-def _score(place: int) -> Callable[[ItemLine], Any]:
-    return lambda line: line.scores[place] if line.scores else None
-
-
-def _natural(id: str) -> tuple[tuple[int, int | str], ...]:
-    """An id in pieces, so that q9 comes before q10."""
-    pieces: list[tuple[int, int | str]] = []
-    text, digits = "", ""
-    for character in [*id, ""]:
-        if "0" <= character <= "9":
-            pieces += [(1, text)] if text else []
-            text, digits = "", digits + character
-        else:
-            # Digits beyond Python's limit for integers are compared as text.
-            pieces += [(0, int(digits)) if len(digits) < 1000 else (1, digits)] if digits else []
-            text, digits = text + character.casefold(), ""
-    return (*pieces, (1, text)) if text else (*pieces,)
 
 
 def named_row(run: "RunView", question: str, epoch: int = 0) -> int:

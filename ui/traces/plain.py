@@ -16,17 +16,28 @@ from branchwise.ui.steps.words import describe
 from branchwise.ui.traces.lines import ItemLine, named
 from branchwise.ui.traces.records import ENDED
 from branchwise.ui.traces.runs import RunView
-from branchwise.ui.traces.trace import AnswerLine, BranchLines, Step, Trace, blocks
+from branchwise.ui.traces.trace import Trace, blocks
 
 MAX_NAMES = 5
 """The most gold answers that a passage's title names."""
+MAX_QUESTION = 500
+MAX_LINE = 2_000
+"""Characters of a title or a note in Markdown: more than any has, so nothing is cut."""
+_MAX_ID = 200
+_ROUND = 1.0
+"""Seconds that one call computes labels."""
+_LANGUAGES = {"json": "json", "sparql": "sparql"}
+_STRICT = ("P", "R", "EM")
+_VERDICTS = {
+    "right": "right",
+    "missing": "missing",
+    "wrong": "wrong",
+    "wrong_branch": Label.WRONG_BRANCH.words,
+}
 
 
 def plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
-    """Everything that blocks hold, folded ones too; a block's text stands below its title.
-
-    A passage's title says which gold answers it names, since nothing is marked here.
-    """
+    """Everything that blocks hold; a passage's title says which gold answers it names."""
     for block in blocks:
         margin = "  " if block.title else ""
         if block.title:
@@ -36,14 +47,12 @@ def plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
 
 def _names(block: Block) -> str:
     """The gold answers marked in a block, each once, the first few."""
-    found = [
-        *(block.title[mark.start : mark.end] for mark in block.title_marks if mark.kind == "gold"),
-        *(block.text[mark.start : mark.end] for mark in block.marks if mark.kind == "gold"),
-    ]
     named: dict[str, str] = {}
-    for text in found:
-        name = one_line(text)
-        named.setdefault(name.casefold(), name)
+    for text, marks in ((block.title, block.title_marks), (block.text, block.marks)):
+        for mark in marks:
+            if mark.kind == "gold":
+                name = one_line(text[mark.start : mark.end])
+                named.setdefault(name.casefold(), name)
     names = [*named.values()]
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return f" · names {', '.join(names[:MAX_NAMES])}{more}" if names else ""
@@ -66,12 +75,6 @@ def gold_lines(branches: Sequence[Branch], gold_set: str = "") -> Iterator[str]:
         yield from (harmless(line).replace("\n", " ") for line in branch_lines(gold))
 
 
-MAX_QUESTION = 500
-_MAX_ID = 200
-_ROUND = 1.0
-"""Seconds that one call computes labels."""
-
-
 def unlabelled(run: RunView) -> int:
     """How many items have ended without an error label or its absence being known."""
     return sum(line.labels is None and line.status in ENDED for line in run.lines())
@@ -82,15 +85,19 @@ def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
 
     Labels and scores that were not saved are computed first. `epoch`: only its items.
     """
-    while run.label_some(_ROUND):
-        pass
-    epochs = {line.epoch for line in run.lines()}
-    chosen = [line for line in run.lines() if epoch is None or line.epoch == epoch]
-    heads = ["status", *run.heads, "labels", "tokens", "seconds", "id", "question"]
     # Names may be in a script whose letters are two columns wide.
     from rich.cells import cell_len
 
-    rows = [_cells(line, run.heads, with_epoch=len(epochs) > 1) for line in chosen]
+    while run.label_some(_ROUND):
+        pass
+    lines = run.lines()
+    with_epoch = len({line.epoch for line in lines}) > 1
+    heads = ["status", *run.heads, "labels", "tokens", "seconds", "id", "question"]
+    rows = [
+        _cells(line, run.heads, with_epoch=with_epoch)
+        for line in lines
+        if epoch is None or line.epoch == epoch
+    ]
     widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
     right = {"tokens", "seconds", *run.heads}
     for row in [heads, *rows]:
@@ -101,74 +108,56 @@ def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
         yield "  ".join([*cells, row[-1]])
 
 
+def _cells(line: ItemLine, heads: Sequence[str], *, with_epoch: bool) -> list[str]:
+    labels = UNKNOWN
+    if line.status not in ("pending", "running") and line.labels != ():
+        labels = "?" if line.labels is None else ", ".join(map(label_words, line.labels))
+    id = printable(line.id)[:_MAX_ID]
+    return [
+        line.status,
+        *(number(value) for _, value in named(heads, line.scores)),
+        labels,
+        UNKNOWN if line.tokens is None else str(line.tokens),
+        UNKNOWN if line.seconds is None else f"{line.seconds:.1f}",
+        f"{id}/{line.epoch}" if with_epoch else id,
+        printable(f"{line.question}{f' ({line.error})' if line.error else ''}")[:MAX_QUESTION],
+    ]
+
+
 def item_lines(run: RunView, row: int, *, passages: int) -> Iterator[str]:
-    """Each step under its number, then gold, and where it was lost; of a search or query the first
-    `passages` results."""
+    """Each step under its number, then gold, and where it was lost."""
     trace = run.trace(row)
     yield from trace_lines(trace.events, passages)
     yield from gold_lines(trace.gold, trace.gold_set)
-    lost = [one for branch in trace.branches for one in branch.gold if one.why]
+    lost = [answer for branch in trace.branches for answer in branch.gold if answer.why]
     if lost:
         yield "lost"
-    for one in lost:
-        ranks = run.rank_words(trace, one.in_corpus) if one.in_corpus else ""
-        yield f"  {one.text}: {one.why}{f', {ranks}' if ranks else ''}"
+    for answer in lost:
+        ranks = run.rank_words(trace, answer.in_corpus) if answer.in_corpus else ""
+        yield f"  {answer.text}: {answer.why}{f', {ranks}' if ranks else ''}"
 
 
 def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:
-    """Everything that the trace holds of one step. Raises InputError at once if the step does not
-    exist."""
+    """Everything that the trace holds of a step. Raises InputError at once if it has none."""
     trace = run.trace(row)
-    event = trace.event(step)
-    if event is None:
+    if trace.event(step) is None:
         there = f"its steps are 0 to {trace.events[-1].seq}" if trace.events else "it has none yet"
         raise InputError(f"the trace has no step {step}", where=str(run.path), remedy=there)
     return plain_lines(blocks(trace, step))
 
 
-def _cells(line: ItemLine, heads: Sequence[str], *, with_epoch: bool) -> Sequence[str]:
-    labels = (
-        UNKNOWN
-        if line.labels == ()
-        else "?"
-        if line.labels is None
-        else ", ".join(map(label_words, line.labels))
-    )
-    id = printable(line.id)[:_MAX_ID]
-    return (
-        line.status,
-        *(number(value) for _, value in named(heads, line.scores)),
-        UNKNOWN if line.status in ("pending", "running") else labels,
-        UNKNOWN if line.tokens is None else str(line.tokens),
-        UNKNOWN if line.seconds is None else f"{line.seconds:.1f}",
-        f"{id}/{line.epoch}" if with_epoch else id,
-        printable(f"{line.question}{f' ({line.error})' if line.error else ''}")[:MAX_QUESTION],
-    )
-
-
-MAX_LINE = 2_000
-"""Characters of a title or a note: more than any has, so nothing is cut."""
-_LANGUAGES = {"json": "json", "sparql": "sparql"}
-_STRICT = ("P", "R", "EM")
-_VERDICTS = {
-    "right": "right",
-    "missing": "missing",
-    "wrong": "wrong",
-    "wrong_branch": Label.WRONG_BRANCH.words,
-}
-
-
 def markdown(trace: Trace, run_name: str, heads: Sequence[str] = _STRICT) -> str:
-    """The question, its answers beside the gold, and every step in full, folded parts included.
+    """A whole trace as Markdown: the question, its answers beside the gold, every step in full.
 
     Steps have the numbers that `branchwise trace` and `branchwise errors` give them, and stand in
     the order of the tree; a step below another one has a heading of a lower level. `heads` name the
-    three metrics of the run's task (`RunView.heads`).
+    three metrics of the run's task (`RunView.heads`). Text from outside is escaped, or in fences
+    that nothing in it can close: it cannot make a link, an image, HTML or a heading.
     """
-    return "\n".join(_lines(trace, run_name, heads))
+    return "\n".join(_markdown(trace, run_name, heads))
 
 
-def _lines(trace: Trace, run_name: str, heads: Sequence[str]) -> Iterator[str]:
+def _markdown(trace: Trace, run_name: str, heads: Sequence[str]) -> Iterator[str]:
     line = trace.line
     yield f"# {escape(line.question) or escape(line.id)}\n"
     yield f"{' · '.join(_facts(line, run_name, heads))}\n"
@@ -176,12 +165,24 @@ def _lines(trace: Trace, run_name: str, heads: Sequence[str]) -> Iterator[str]:
     if trace.gold_set:
         yield f"{trace.gold_set}\n"
     for branch in trace.branches:
-        yield from _branch(branch)
+        name = "no gold branch" if branch.name is None else f"gold branch {escape(branch.name)}"
+        keys = f", predicted as {', '.join(map(escape, branch.keys))}" if branch.keys else ""
+        yield f"**{name}**{keys}\n"
+        for side, answers in (("gold", branch.gold), ("predicted", branch.predicted)):
+            for answer in answers:
+                verdict = _VERDICTS.get(answer.verdict)
+                why = f" ({escape(answer.why)})" if answer.why else ""
+                words = f"{side}, {verdict}" if verdict else side
+                yield f"- {words}: {escape(answer.text)}{why}"
+        yield ""
     if not trace.branches:
         yield "There are none.\n"
     yield "## Steps\n"
     for step in trace.steps:
-        yield from _step(trace, step)
+        first, *parts = blocks(trace, step.seq)
+        yield f"{'#' * (3 + step.depth)} {escape(first.text)}\n"
+        for block in parts:
+            yield from _block(block)
     if not trace.steps:
         yield "There are none yet.\n"
 
@@ -205,41 +206,13 @@ def _facts(line: ItemLine, run_name: str, heads: Sequence[str]) -> Iterator[str]
         yield f"failed: {escape(line.error)}"
 
 
-def _branch(branch: BranchLines) -> Iterator[str]:
-    name = "no gold branch" if branch.name is None else f"gold branch {escape(branch.name)}"
-    keys = f", predicted as {', '.join(map(escape, branch.keys))}" if branch.keys else ""
-    yield f"**{name}**{keys}\n"
-    yield from _answers("gold", branch.gold)
-    yield from _answers("predicted", branch.predicted)
-    yield ""
-
-
-def _answers(side: str, lines: Sequence[AnswerLine]) -> Iterator[str]:
-    for line in lines:
-        verdict = _VERDICTS.get(line.verdict)
-        said = f"{side}, {verdict}" if verdict else side
-        why = f" ({escape(line.why)})" if line.why else ""
-        yield f"- {said}: {escape(line.text)}{why}"
-
-
-def _step(trace: Trace, step: Step) -> Iterator[str]:
-    first, *parts = blocks(trace, step.seq)
-    yield f"{'#' * (3 + step.depth)} {escape(first.text)}\n"
-    for block in parts:
-        yield from _block(block)
-
-
 def _block(block: Block) -> Iterator[str]:
     if block.title:
         yield f"**{escape(block.title, MAX_LINE)}**\n"
     if block.kind == "note":
         yield f"{escape(block.text, MAX_LINE)}\n"
     elif block.text:
-        fence = _fence(block.text)
+        # Longer than any run of backticks in the text.
+        longest = max(map(len, re.findall("`+", block.text)), default=0)
+        fence = "`" * max(3, longest + 1)
         yield f"{fence}{_LANGUAGES.get(block.kind, 'text')}\n{block.text}\n{fence}\n"
-
-
-def _fence(text: str) -> str:
-    """Longer than any run of backticks in the text."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    return "`" * max(3, longest + 1)

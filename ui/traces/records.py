@@ -22,9 +22,8 @@ from branchwise.eval.tasks import Column, Task, get_task
 from branchwise.runs.store import DamagedError, RunReader
 from branchwise.runs.store.connection import DATABASE
 from branchwise.runs.store.reader import ItemRows, RawItem
-from branchwise.ui.traces.lines import MAX_TEXT, ItemLine, Values, one_line
+from branchwise.ui.traces.lines import ItemLine, Values, one_line
 
-MAX_ID = 500
 ENDED = frozenset({"done", "failed"})
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError)
 """What reading a damaged record raises."""
@@ -32,33 +31,35 @@ _DAMAGED = (ValueError, TypeError, KeyError, AttributeError)
 
 def line_of(raw: RawItem) -> ItemLine:
     """The row without scores and labels. Of a damaged record, `error` says so."""
+    line = ItemLine(raw.item, raw.id, raw.epoch, "", False, raw.status)
     try:
-        question, ambiguous = _asked(orjson.loads(raw.body))
+        body = orjson.loads(raw.body)
+        question, ambiguous = one_line(str(body["question"])), bool(body.get("ambiguous"))
     except _DAMAGED as error:
-        return _damaged(raw, "question", error)
+        return _damaged(line, "question", error)
+    line = replace(line, question=question, ambiguous=ambiguous)
     if raw.outcome is None or raw.status not in ENDED:
-        return ItemLine(raw.item, raw.id, raw.epoch, question, ambiguous, raw.status)
+        return line
     try:
         outcome = orjson.loads(raw.outcome)
-        failure, tokens, seconds = outcome.get("error"), _tokens(outcome), outcome.get("seconds")
-        return ItemLine(
-            number=raw.item,
-            id=raw.id,
-            epoch=raw.epoch,
-            question=question,
-            ambiguous=ambiguous,
-            status=raw.status,
-            tokens=tokens,
+        failure, seconds = outcome.get("error"), outcome.get("seconds")
+        # Input and output of all its model calls; a failed item has them by role alone.
+        tokens, usage = outcome.get("tokens"), outcome.get("usage")
+        if tokens is None and usage:
+            tokens = sum(used["input"] + used["output"] for used in usage.values())
+        return replace(
+            line,
+            tokens=None if tokens is None else int(tokens),
             seconds=None if seconds is None else float(seconds),
             error=None if failure is None else one_line(str(failure)),
         )
     except _DAMAGED as error:
-        return _damaged(raw, "outcome", error, question, ambiguous)
+        return _damaged(line, "outcome", error)
 
 
-def scored(line: ItemLine, values: Values, labels: tuple[str, ...] | None) -> ItemLine:
-    """The row with its metrics and its labels."""
-    return replace(line, scores=values, labels=labels)
+def _damaged(line: ItemLine, what: str, error: Exception) -> ItemLine:
+    problem = f"the {what}'s record is damaged ({type(error).__name__}: {error})"
+    return replace(line, error=one_line(problem))
 
 
 def unread(item: int, problem: str) -> ItemLine:
@@ -67,10 +68,7 @@ def unread(item: int, problem: str) -> ItemLine:
 
 
 def answered(raw: RawItem, question: Question | None = None) -> AnsweredItem | None:
-    """The item as scorers read it; None where it has not ended or its record is damaged.
-
-    `question`: None reads it without the passages that it brought, which no metric looks at.
-    """
+    """As scorers read it, by default without passages; None if it has not ended or is damaged."""
     if raw.outcome is None:
         return None
     try:
@@ -79,11 +77,11 @@ def answered(raw: RawItem, question: Question | None = None) -> AnsweredItem | N
             question = Question.model_validate({**orjson.loads(raw.body), "passages": ()})
         failure = outcome.get("error")
         # A failed item is scored with an empty prediction, even if its record holds one.
-        said = outcome["prediction"] if failure is None else {}
+        prediction = outcome["prediction"] if failure is None else {}
         return AnsweredItem(
             item=raw.item,
             question=question,
-            prediction=Prediction.model_validate(said),
+            prediction=Prediction.model_validate(prediction),
             epoch=raw.epoch,
             evidence=Evidence(tuple(outcome["evidence"])),
             how=outcome["how"],
@@ -91,27 +89,6 @@ def answered(raw: RawItem, question: Question | None = None) -> AnsweredItem | N
         )
     except _DAMAGED:
         return None
-
-
-def _asked(body: Mapping[str, Any]) -> tuple[str, bool]:
-    return one_line(str(body["question"])), bool(body.get("ambiguous"))
-
-
-def _tokens(outcome: Mapping[str, Any]) -> int | None:
-    """Input and output of all its model calls; a failed item has them by role alone."""
-    if (tokens := outcome.get("tokens")) is not None:
-        return int(tokens)
-    usage = outcome.get("usage")
-    return sum(used["input"] + used["output"] for used in usage.values()) if usage else None
-
-
-def _damaged(
-    raw: RawItem, what: str, error: Exception, question: str = "", ambiguous: bool = False
-) -> ItemLine:
-    problem = one_line(f"the {what}'s record is damaged ({type(error).__name__}: {error})")
-    return ItemLine(
-        raw.item, raw.id, raw.epoch, question, ambiguous, raw.status, error=problem[:MAX_TEXT]
-    )
 
 
 def readable_items(
@@ -123,11 +100,9 @@ def readable_items(
     except DamagedError:
         if first >= last:
             return []
-        middle = (first + last) // 2
-        return [
-            *readable_items(between, first, middle),
-            *readable_items(between, middle + 1, last),
-        ]
+    middle = (first + last) // 2
+    before = readable_items(between, first, middle)
+    return before + readable_items(between, middle + 1, last)
 
 
 @contextmanager
@@ -150,9 +125,12 @@ class Watch:
     def __init__(self, rows: ItemRows) -> None:
         self._rows = rows
         self._version = rows.version()
-        self.statuses = rows.statuses()
-        self._last = rows.last_events(self._running())
-        self._failures = rows.failures()
+        self._read()
+
+    def _read(self) -> None:
+        self.statuses = self._rows.statuses()
+        running = [item for item, status in self.statuses.items() if status == "running"]
+        self._last, self._failures = self._rows.last_events(running), self._rows.failures()
 
     @property
     def failures(self) -> int:
@@ -164,45 +142,45 @@ class Watch:
         version = self._rows.version()
         if version == self._version:
             return None
-        before, last, failures = self.statuses, self._last, self._failures
-        self._version, self.statuses = version, self._rows.statuses()
-        self._last = self._rows.last_events(self._running())
-        self._failures = self._rows.failures()
+        statuses, last, failures = self.statuses, self._last, self._failures
+        self._version = version
+        self._read()
         return {
             item
             for item, status in self.statuses.items()
-            if status != before.get(item)
+            if status != statuses.get(item)
             or self._last.get(item) != last.get(item)
             or self._failures.get(item) != failures.get(item)
         }
 
-    def _running(self) -> list[int]:
-        return [item for item, status in self.statuses.items() if status == "running"]
-
-
-_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, InputError)
-"""What reading damaged records raises; they count as not saved."""
-
 
 class RunScores:
-    """The scores of one run under its own scorer; read again by `reload` when they were saved anew.
+    """The scores of one run under its own scorer, the saved ones, else by names, one item at a
+    time; read again by `reload` when they were saved anew.
 
     `columns`: the metrics that are shown, empty for a task that this version does not know.
     """
 
     def __init__(self, reader: RunReader) -> None:
         self._reader = reader
-        self._task = _known_task(reader.task)
+        self._task: Task | None = None
+        self._digests: list[str] = []
+        try:
+            self._task = get_task(reader.task)
+            self._digests = _digests(reader, self._task)
+        except InputError:
+            pass
         self.columns: tuple[Column, ...] = self._task.shown if self._task else ()
-        self._digests = _digests(reader, self._task) if self._task else []
+        self._version: tuple[int | None, ...] = ()
+        self._forget()
+        self.reload()
+
+    def _forget(self) -> None:
         self._kept: dict[tuple[str, int], Values] = {}
         self._gold_sets: dict[tuple[str, int], int] = {}
-        self.failed = 0
         self.means: Values = ()
-        self.items = 0
-        self.digest: str | None = None
-        self.version: tuple[int | None, ...] = ()
-        self.reload()
+        self.failed = self.items = 0
+        self._digest: str | None = None
 
     def reload(self) -> bool:
         """Read what was saved; returns whether it changed."""
@@ -210,20 +188,29 @@ class RunScores:
             version = self._reader.rows.scores_version(self._digests)
         except InputError:
             version = (None,)
-        if version == self.version:
+        if version == self._version:
             return False
-        self.version = version
-        self._kept, self._gold_sets, self.means = {}, {}, ()
-        self.failed, self.items, self.digest = 0, 0, None
+        self._version = version
+        self._forget()
         for digest in self._digests:
             try:
                 if saved := self._reader.saved_scores(digest):
                     self._take(saved)
-                    self.digest = digest
+                    self._digest = digest
                     break
-            except _UNREADABLE:
+            except (*_DAMAGED, InputError):
                 self._kept = {}
         return True
+
+    def _take(self, saved: Mapping[str, Any]) -> None:
+        kept = {(row["id"], row["epoch"]): self._values(row["metrics"]) for row in saved["items"]}
+        means = saved["aggregates"]["all"]
+        self.means = self._values({key: means[key]["mean"] for key in means})
+        self.items, self.failed = saved["counts"]["items"], saved["counts"]["failed"]
+        self._kept = kept
+        for row in saved["items"]:
+            if isinstance(number := row.get("gold_set"), int) and number >= 0:
+                self._gold_sets[row["id"], row["epoch"]] = number
 
     def kept(self, id: str, epoch: int, *, failed: bool, failures: int) -> Values | None:
         """The saved metrics of an item that ended; None if there are none or they are outdated.
@@ -252,90 +239,56 @@ class RunScores:
         return replace(item, question=item.question.by_gold_set(known), gold_set=known)
 
     def kept_errors(self, item: int, *, failed: bool) -> ItemErrors | None:
-        """Where the item's answers were lost, as it was saved; None where it was not, or is
-        outdated."""
-        if self.digest is None:
+        """Where the item's answers were lost as it was saved; None if that is outdated."""
+        if self._digest is None:
             return None
         try:
-            record = self._reader.saved_errors(self.digest, item)
+            record = self._reader.saved_errors(self._digest, item)
             if record is None or not self._holds(record, failed=failed):
                 return None
             return ItemErrors.from_json(record)
-        except _UNREADABLE:
+        except (*_DAMAGED, InputError):
             return None
 
     def kept_labels(
         self, first: int, last: int, failed: Mapping[int, bool]
     ) -> dict[int, tuple[str, ...]]:
-        """Saved error labels of the items from `first` to `last` that ended.
-
-        `failed` says of each how it ended; labels of an attempt that ended otherwise are old.
-        """
-        if self.digest is None:
-            return {}
-        found: dict[int, tuple[str, ...]] = {}
+        """Saved error labels of the items in `failed`, as far as they are of how each ended."""
+        labels: dict[int, tuple[str, ...]] = {}
+        if self._digest is None:
+            return labels
         try:
-            saved = self._reader.rows.errors_between(self.digest, first, last)
+            saved = self._reader.rows.errors_between(self._digest, first, last)
         except InputError:
-            return found
+            return labels
         for item, body in saved.items():
             try:
                 record = orjson.loads(body)
                 if item in failed and self._holds(record, failed=failed[item]):
-                    found[item] = tuple(sorted(map(str, record["labels"])))
-            except _UNREADABLE:
+                    labels[item] = tuple(sorted(map(str, record["labels"])))
+            except _DAMAGED:
                 continue
-        return found
+        return labels
 
     def _holds(self, record: Mapping[str, Any], *, failed: bool) -> bool:
-        """Whether saved errors are of how the item ended, and tell all that is told of them now.
-
-        By names alone those that do not are worked out again; a model's alignment is kept.
-        """
-        by_names = self.digest == self._digests[-1]
-        tells = not by_names or "unmentioned" in record
-        return tells and (record["error"] is not None) is failed
-
-    def _take(self, saved: Mapping[str, Any]) -> None:
-        kept = {(row["id"], row["epoch"]): self._values(row["metrics"]) for row in saved["items"]}
-        means = saved["aggregates"]["all"]
-        self.means = self._values({key: means[key]["mean"] for key in means})
-        self.items, self.failed = saved["counts"]["items"], saved["counts"]["failed"]
-        self._kept = kept
-        sets = ((row["id"], row["epoch"], row.get("gold_set")) for row in saved["items"])
-        self._gold_sets = {
-            (id, epoch): number
-            for id, epoch, number in sets
-            if isinstance(number, int) and number >= 0
-        }
+        """Whether saved errors are of how the item ended and tell all that is told now."""
+        is_told = self._digest != self._digests[-1] or "unmentioned" in record
+        return is_told and (record["error"] is not None) is failed
 
     def _values(self, metrics: Mapping[str, float | None]) -> Values:
         return tuple(metrics[column.key] for column in self.columns)
 
 
-def _known_task(name: str) -> Task | None:
-    try:
-        return get_task(name)
-    except InputError:
-        return None
-
-
 def _digests(reader: RunReader, task: Task) -> list[str]:
     """Digests under which the run's scores may be, the run's own choice before names alone."""
+    digests = []
+    if chosen := reader.meta.get("scoring"):
+        try:
+            choice = ScoringChoice(**chosen).resolved(reader.system)
+            folder = reader.system.get("prompts")
+            prompts = Prompts.load(Path(folder) if folder and Path(folder).is_dir() else None)
+            digests.append(scorer_of(task, choice, prompts, Settled(())).digest)
+        except (InputError, TypeError):
+            pass  # the run's own scores cannot be told apart
     by_names = Scorer(task.name, task.version, task.matcher).digest
-    return list(dict.fromkeys([*_with_models(reader, task), by_names]))
-
-
-def _with_models(reader: RunReader, task: Task) -> list[str]:
-    chosen = reader.meta.get("scoring")
-    if not chosen:
-        return []
-    # Only for runs that asked models: these modules take their time to load.
-
-    try:
-        choice = ScoringChoice(**chosen).resolved(reader.system)
-        folder = reader.system.get("prompts")
-        prompts = Prompts.load(Path(folder) if folder and Path(folder).is_dir() else None)
-        return [scorer_of(task, choice, prompts, Settled(())).digest]
-    except (InputError, TypeError):
-        return []
+    return list(dict.fromkeys([*digests, by_names]))

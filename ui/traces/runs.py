@@ -1,10 +1,10 @@
 """A run as it is viewed: its rows, its summary, its traces, each read on demand."""
 
-import dataclasses
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,7 +24,7 @@ from branchwise.runs.studies.folder import named_runs
 from branchwise.trace.conversation import read_conversation
 from branchwise.trace.events import Event
 from branchwise.ui.traces.answers import trace_of
-from branchwise.ui.traces.lines import ItemLine, RunLine, heads, means_of, run_line
+from branchwise.ui.traces.lines import ItemLine, RunLine, means_of, run_line
 from branchwise.ui.traces.records import (
     ENDED,
     RunScores,
@@ -33,7 +33,6 @@ from branchwise.ui.traces.records import (
     as_input_errors,
     line_of,
     readable_items,
-    scored,
     unread,
 )
 from branchwise.ui.traces.trace import Trace
@@ -41,71 +40,12 @@ from branchwise.ui.traces.trace import Trace
 if TYPE_CHECKING:
     from branchwise.corpora.retrieval import Retriever
 
-
-DEPTH = 1_000
-"""How many passages of each search are looked at."""
-
-
-class SearchRanks:
-    """Ranks in the index that a run searched; its encoder is loaded with the first one that is
-    asked for."""
-
-    def __init__(self, meta: Mapping[str, Any]) -> None:
-        self._meta = meta
-        self._opened: Retriever | None = None
-
-    def words(self, events: Iterable[Event], passage: str) -> str:
-        """The best rank of a passage, in words; empty where the index is not to be had: it is
-        elsewhere, gone, or of another corpus by now."""
-        queries = searched(events)
-        if not queries:
-            return "no search was made"
-        try:
-            retriever = self._retriever()
-        except InputError:
-            retriever = None
-        if retriever is None:
-            return ""
-        found = retriever.search(queries, DEPTH)
-        ranks = [
-            rank
-            for hits in found
-            for rank, hit in enumerate(hits, start=1)
-            if hit.passage.id == passage
-        ]
-        searches = counted(len(queries), "search", "searches")
-        if not ranks:
-            return f"not among the first {DEPTH:,} of {searches}"
-        return f"rank {min(ranks):,} at best in {searches}"
-
-    def _retriever(self) -> "Retriever | None":
-        """Raises InputError where the corpus or its index cannot be read."""
-        if self._opened is None:
-            source, name = run_sources(self._meta).corpus, self._meta["system"].get("retriever")
-            if source is None or source.path is None or not needs_corpus(name):
-                return None
-            if source.sha256 not in (None, Corpus.open(source.path).sha256):
-                return None
-            self._opened = open_retriever(source.path, name)
-        return self._opened
-
-
-def searched(events: Iterable[Event]) -> list[str]:
-    """The different queries of a trace's searches, in order, failed ones left out."""
-    queries: dict[str, None] = {}
-    for call in read_conversation(events).calls:
-        made = call.result.call
-        if made.tool == RETRIEVER and call.result.error is None and isinstance(made.args, Mapping):
-            more = made.args.get("more_queries") or ()
-            every = [made.args.get("query"), *(more if isinstance(more, list) else ())]
-            queries |= dict.fromkeys(one for one in every if isinstance(one, str) and one.strip())
-    return list(queries)
-
-
 PAGE = 64
 """Rows read at a time: more than most screens show."""
 FIRST_SECONDS, LATER_SECONDS = 0.2, 0.05
 """How long rows wait for scores that were not saved: in all, and again after the file changed."""
+DEPTH = 1_000
+"""How many passages of each search are looked at for a passage's rank."""
 
 
 class RunView:
@@ -120,9 +60,12 @@ class RunView:
     def __init__(self, reader: RunReader, name: str | None = None) -> None:
         self._reader, self.path, self.task = reader, reader.path, reader.task
         self.name = name or reader.name
+        self.meta: Mapping[str, Any] = reader.meta
+        """What the run was made with: its system, its identity, its task."""
         self._lock, self._labelling = threading.RLock(), threading.Lock()
         self._closed = self.is_damaged = False
         self._labeller: RunReader | None = None
+        self._retriever: Retriever | None = None
         with self._reading():
             places = reader.rows.places()
             self._items = [place.item for place in places]
@@ -130,22 +73,17 @@ class RunView:
             self._row_of = {item: row for row, item in enumerate(self._items)}
             self._scores = RunScores(reader)
             self._watch = Watch(reader.rows)
+        columns = self._scores.columns
+        self.heads = tuple(column.short or column.title for column in columns)
+        """The names of a row's metrics, which depend on the task."""
         self._lines: list[ItemLine | None] = [None] * len(self._items)
         self._unscored: set[int] = set()
         self._allowance = FIRST_SECONDS
         self._worked_out: dict[int, tuple[str, ...]] = {}
-        self._ranks = SearchRanks(reader.meta)
-
-    def rank_words(self, trace: Trace, passage: str) -> str:
-        """How high a passage of the corpus stands in the searches of a trace, in words."""
-        return self._ranks.words(trace.events, passage)
 
     @classmethod
-    def open(cls, path: Path, name: str | None = None) -> "RunView":
-        """Open a run folder; `name` if it differs from the folder's.
-
-        Raises InputError if the folder holds no run that this version can read.
-        """
+    def open(cls, path: Path, name: str | None = None) -> Self:
+        """Open a run folder; `name` if it differs from the folder's. Raises InputError."""
         reader = open_run(path)
         try:
             return cls(reader, name)
@@ -157,11 +95,6 @@ class RunView:
     def count(self) -> int:
         """Number of items, ended or not; fixed when the run was made."""
         return len(self._items)
-
-    @property
-    def heads(self) -> tuple[str, ...]:
-        """The names of a row's metrics, which depend on the task."""
-        return heads(self._scores.columns)
 
     def line(self, row: int) -> ItemLine:
         """A row by its number from 0, in the store's order. Raises IndexError for another.
@@ -176,24 +109,20 @@ class RunView:
             # Without the lock: drawing rows must not wait for labelling.
             return line
         with self._reading():
-            if self._lines[row] is None:
-                start = row - row % PAGE
-                self._load(start, min(start + PAGE, self.count))
+            self._load(row)
             if row in self._unscored:
                 self._score_some([row])
             return self._known(row)
 
     def leave_scoring(self) -> None:
-        """Until `refresh`, only `label_some` and `trace` compute scores, so that drawing rows never
-        waits."""
+        """Until `refresh`, only `label_some` and `trace` compute scores: rows never wait."""
         self._allowance = 0.0
 
     def lines(self) -> Sequence[ItemLine]:
         """All rows, as `line` gives each."""
         with self._reading():
-            for start in range(0, self.count, PAGE):
-                if None in self._lines[start : start + PAGE]:
-                    self._load(start, min(start + PAGE, self.count))
+            for row in range(self.count):
+                self._load(row)
             self._score_some(sorted(self._unscored))
             return [self._known(row) for row in range(self.count)]
 
@@ -204,40 +133,30 @@ class RunView:
         return None if item is None else self._row_of[item]
 
     def summary(self, *, quick: bool = False) -> RunLine:
-        """The run on one line: how far it is, and the means of what has ended. `quick`: without
-        means that were not saved, since computing them means reading rows."""
+        """The run on one line; `quick`: without means that were not saved."""
         with self._reading():
-            progress = self._reader.progress()
-            fresh = self._scores.items == progress["done"] + progress["failed"]
-            fresh = fresh and self._scores.failed == progress["failed"]
-            quickly = self._scores.means if fresh else ()
-            means = quickly if fresh or quick else means_of(self.lines(), self._scores.columns)
+            progress, scores = self._reader.progress(), self._scores
+            fresh = scores.items == progress["done"] + progress["failed"]
+            fresh = fresh and scores.failed == progress["failed"]
+            means = scores.means if fresh else ()
+            if not fresh and not quick:
+                means = means_of(self.lines(), scores.columns)
             if self.is_damaged and not fresh:
                 # Of the rows that are left: a mean that looks like the run's.
                 means = ()
-            return run_line(self.name, self._reader.meta, progress, self.heads, means)
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """What the run was made with: its system, its identity, its task."""
-        return self._reader.meta
+            return run_line(self.name, self.meta, progress, self.heads, means)
 
     def trace(self, row: int, *, judge: bool = True) -> Trace:
-        """An item's trace, of any status: what is there of it by now.
-
-        Without `judge`, errors that were not saved are left to `reading.judged`.
-        """
+        """An item's trace, of any status; without `judge`, errors are left to `answers.judged`."""
         with self._reading():
             self.line(row)
             if row in self._unscored:
                 self._score(row)
             line = self._known(row)
-            raw, question = self._raw(line.number), self._question(line)
-            readable = raw is not None and answered(raw, question) is not None
-            ended = readable and line.status in ENDED
-            outcome = orjson.loads(raw.outcome) if ended and raw and raw.outcome else None
-            errors = None
-            if outcome is not None:
+            raw, question = _raw(self._reader, line.number), self._question(line)
+            outcome = errors = None
+            if raw and raw.outcome and line.status in ENDED and answered(raw, question):
+                outcome = orjson.loads(raw.outcome)
                 failed = outcome.get("error") is not None
                 errors = self._scores.kept_errors(line.number, failed=failed)
             trace = trace_of(
@@ -263,9 +182,8 @@ class RunView:
             if changed is None:
                 return frozenset()
             if self._scores.reload():
-                changed |= {
-                    item for item, status in self._watch.statuses.items() if status in ENDED
-                }
+                statuses = self._watch.statuses
+                changed |= {item for item, status in statuses.items() if status in ENDED}
             rows = frozenset(self._row_of[item] for item in changed if item in self._row_of)
             for row in rows:
                 self._lines[row] = None
@@ -293,6 +211,32 @@ class RunView:
                     break
             return frozenset(done)
 
+    def rank_words(self, trace: Trace, passage: str) -> str:
+        """How high the searches of a trace rank a passage of the corpus that none of them brought.
+
+        They are made again in the run's index, deeper than the agent looked. Empty where the index
+        is not to be had: it is elsewhere, gone, or of another corpus by now.
+        """
+        queries = _searched(trace.events)
+        if not queries:
+            return "no search was made"
+        try:
+            self._retriever = self._retriever or _open_retriever(self.meta)
+        except InputError:
+            return ""
+        if self._retriever is None:
+            return ""
+        ranks = [
+            rank
+            for hits in self._retriever.search(queries, DEPTH)
+            for rank, hit in enumerate(hits, start=1)
+            if hit.passage.id == passage
+        ]
+        searches = counted(len(queries), "search", "searches")
+        if not ranks:
+            return f"not among the first {DEPTH:,} of {searches}"
+        return f"rank {min(ranks):,} at best in {searches}"
+
     def __enter__(self) -> Self:
         return self
 
@@ -317,14 +261,18 @@ class RunView:
         assert line is not None, "the page was just read"
         return line
 
-    def _load(self, start: int, end: int) -> None:
-        """Read the rows from `start` to before `end`, with what was saved of them."""
-        rows = readable_items(self._reader.rows.between, self._items[start], self._items[end - 1])
-        failed = {raw.item: raw.status == "failed" for raw in rows if raw.status in ENDED}
-        labels = self._scores.kept_labels(self._items[start], self._items[end - 1], failed)
-        for raw in rows:
+    def _load(self, row: int) -> None:
+        """Read the page of a row that is not known, with what was saved of its rows."""
+        if self._lines[row] is not None:
+            return
+        page = range(row - row % PAGE, min(row - row % PAGE + PAGE, self.count))
+        first, last = self._items[page[0]], self._items[page[-1]]
+        items = readable_items(self._reader.rows.between, first, last)
+        failed = {raw.item: raw.status == "failed" for raw in items if raw.status in ENDED}
+        labels = self._scores.kept_labels(first, last, failed)
+        for raw in items:
             self._take(self._row_of[raw.item], line_of(raw), labels.get(raw.item))
-        for row in range(start, end):
+        for row in page:
             if self._lines[row] is None:
                 self.is_damaged = True
                 self._lines[row] = unread(self._items[row], "its record is damaged or gone")
@@ -338,7 +286,7 @@ class RunView:
                 self._unscored.add(row)
             labels = labels if is_attributable(self.task) else ()
             labels = self._worked_out.get(row) if labels is None else labels
-            line = scored(line, values or (), labels)
+            line = replace(line, scores=values or (), labels=labels)
         self._lines[row] = line
 
     def _score_some(self, rows: Iterable[int]) -> None:
@@ -353,23 +301,19 @@ class RunView:
     def _score(self, row: int) -> None:
         """Work out one row's metrics by names."""
         line = self._known(row)
-        raw = self._raw(line.number)
+        raw = _raw(self._reader, line.number)
         item = answered(raw) if raw else None
         self._unscored.discard(row)
         if item is not None:
-            self._lines[row] = scored(line, self._scores.by_names(item), line.labels)
+            self._lines[row] = replace(line, scores=self._scores.by_names(item))
 
     def _wanting(self) -> Iterable[int]:
         """Ended rows with something left to compute, in the order in which they were read."""
-        seen = [row for row, line in enumerate(self._lines) if line is not None]
-        unseen = [row for row, line in enumerate(self._lines) if line is None]
-        for row in (*seen, *unseen):
-            line = self._lines[row]
-            if line is None:
+        for row in sorted(range(self.count), key=lambda row: self._lines[row] is None):
+            if self._lines[row] is None:
                 with self._reading():
-                    if self._lines[row] is None:
-                        self._load(row - row % PAGE, min(row - row % PAGE + PAGE, self.count))
-                    line = self._lines[row]
+                    self._load(row)
+            line = self._lines[row]
             if line and line.status in ENDED and (line.labels is None or row in self._unscored):
                 yield row
 
@@ -386,7 +330,7 @@ class RunView:
                 if self._lines[row] is not line:
                     return False
                 self._worked_out[row] = labels
-                self._lines[row] = dataclasses.replace(line, labels=labels)
+                self._lines[row] = replace(line, labels=labels)
                 if row in self._unscored:
                     self._score(row)
         return True
@@ -394,7 +338,7 @@ class RunView:
     def _labels_of(self, line: ItemLine, reader: RunReader) -> tuple[str, ...]:
         """Empty if the item is damaged: its row or its trace says so."""
         try:
-            raw = next(iter(reader.rows.between(line.number, line.number)), None)
+            raw = _raw(reader, line.number)
             item = answered(raw) if raw else None
             if item is None or not is_attributable(self.task):
                 return ()
@@ -404,15 +348,38 @@ class RunView:
             return ()
         return tuple(sorted(map(str, errors.labels)))
 
-    def _raw(self, item: int) -> RawItem | None:
-        return next(iter(self._reader.rows.between(item, item)), None)
-
     def _question(self, line: ItemLine) -> Question:
         """With its passages; of a damaged record what the row has."""
         try:
             return self._reader.question(self._questions[line.number])
         except (InputError, ValueError, TypeError, KeyError, AttributeError):
             return Question(id=line.id, question=line.question)
+
+
+def _raw(reader: RunReader, item: int) -> RawItem | None:
+    return next(iter(reader.rows.between(item, item)), None)
+
+
+def _open_retriever(meta: Mapping[str, Any]) -> "Retriever | None":
+    """Of the index that a run searched. Raises InputError where it cannot be read."""
+    source, name = run_sources(meta).corpus, meta["system"].get("retriever")
+    if source is None or source.path is None or not needs_corpus(name):
+        return None
+    if source.sha256 not in (None, Corpus.open(source.path).sha256):
+        return None
+    return open_retriever(source.path, name)
+
+
+def _searched(events: Iterable[Event]) -> list[str]:
+    """The different queries of a trace's searches, in order, failed ones left out."""
+    queries: dict[str, None] = {}
+    for call in read_conversation(events).calls:
+        made = call.result.call
+        if made.tool == RETRIEVER and call.result.error is None and isinstance(made.args, Mapping):
+            more = made.args.get("more_queries") or ()
+            every = [made.args.get("query"), *(more if isinstance(more, list) else ())]
+            queries |= dict.fromkeys(q for q in every if isinstance(q, str) and q.strip())
+    return list(queries)
 
 
 def open_runs(paths: Sequence[Path]) -> list[RunView]:

@@ -8,7 +8,6 @@ from branchwise.corpora.questions import Branch
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.mentions import Mentions
 from branchwise.eval.items import AnsweredItem
 from branchwise.report.terminal.blocks import Block
 from branchwise.report.terminal.marks import mentions_of
@@ -27,13 +26,17 @@ from branchwise.trace.events import (
 )
 from branchwise.ui.steps import words
 from branchwise.ui.steps.parts import Looked
-from branchwise.ui.steps.words import Around, brought, label
 from branchwise.ui.traces.lines import ItemLine
 
 AnswerVerdict = Literal["right", "missing", "wrong", "wrong_branch", "open"]
 """Of a gold answer: right, missing, or under a wrong branch (wrong_branch); of a predicted one:
 right, wrong, or of another branch (wrong_branch). `open`: undecided, since the item has not ended
 or its answers are sentences."""
+MAX_SEARCHED = 50_000
+"""Characters of one text that are searched for gold answers."""
+MAX_IN_ALL = 2_000_000
+"""Characters searched in all texts of a trace together."""
+_MODULE_ROLES = ("extractor",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ class Trace:
     """All of one item. `errors` is None for tasks whose answers are sentences.
 
     `names`: for each gold answer its text and aliases, to be marked in passages. `unjudged`: the
-    item, where its errors have yet to be worked out of its events (`reading.judged`). `is_damaged`:
+    item, where its errors have yet to be worked out of its events (`answers.judged`). `is_damaged`:
     its events cannot be read. `gold`: the branches that the item is scored against, `gold_set` says
     in words which they are where its question has several gold sets.
     """
@@ -114,42 +117,39 @@ class Trace:
 
 
 def blocks(trace: Trace, seq: int) -> list[Block]:
-    """What a step shows, its heading first; empty if the trace has no such step."""
+    """What a step shows, its heading first; empty if the trace has no such step.
+
+    Marked are gold answers, and wrong texts that are not a gold answer of any branch.
+    """
     event = trace.event(seq)
     if event is None:
         return []
-    return words.blocks(event, Around(trace.events, trace.errors, looked_for(trace)))
-
-
-def looked_for(trace: Trace) -> Looked:
-    """The texts to mark everywhere: gold answers, and wrong texts that are not a gold answer of any
-    branch."""
     wrong = trace.errors.wrong if trace.errors else ()
     texts = dict.fromkeys(w.text for w in wrong if w.label is not Label.WRONG_BRANCH)
-    return Looked(trace.names, tuple((text,) for text in texts))
-
-
-MAX_SEARCHED = 50_000
-"""Characters of one text that are searched for gold answers."""
-MAX_IN_ALL = 2_000_000
-"""Characters searched in all texts of a trace together."""
-_MODULE_ROLES = ("extractor",)
+    looked = Looked(trace.names, tuple((text,) for text in texts))
+    return words.blocks(event, words.Around(trace.events, trace.errors, looked))
 
 
 def steps(events: Sequence[Event], names: Sequence[Sequence[str]] = ()) -> list[Step]:
     """The steps in the order of the tree; with `names`, each with its count of gold answers."""
-    seen = _Seen(mentions_of(names)) if names else None
-    return [
-        Step(
-            event.seq,
-            event.kind,
-            label(event),
-            depth,
-            event.body.failed,
-            seen.gold(event) if seen else None,
-        )
-        for event, depth in in_order(events)
-    ]
+    mentions, left = mentions_of(names), MAX_IN_ALL
+    # Each text is searched once, since the same passages recur.
+    known: dict[str, frozenset[int]] = {}
+    rows = []
+    for event, depth in in_order(events):
+        gold = None
+        if names and left > 0 and (texts := words.brought(event)) is not None:
+            answers: set[int] = set()
+            for text in texts:
+                if text not in known:
+                    searched = text[:MAX_SEARCHED]
+                    known[text] = frozenset(mentions.present(searched))
+                    left -= len(searched)
+                answers |= known[text]
+            gold = len(answers)
+        label, failed = words.label(event), event.body.failed
+        rows.append(Step(event.seq, event.kind, label, depth, failed, gold))
+    return rows
 
 
 @dataclass
@@ -174,10 +174,7 @@ def in_order(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
 
 
 def tree(events: Iterable[Event]) -> list[TreeNode]:
-    """The events as a tree, never deeper than four.
-
-    Calls of one turn end in any order; they stand in the order in which the model made them.
-    """
+    """The events as a tree, never deeper than four; calls stand in the order of their turn."""
     roots: list[TreeNode] = []
     turns: list[TreeNode] = []
     stage: TreeNode | None = None
@@ -222,32 +219,3 @@ def _home(event: Event, turn: TreeNode | None) -> TreeNode | None:
 def _place(event: Event) -> float:
     body = event.body
     return body.of if isinstance(body, Tool | Extraction) else float("inf")
-
-
-class _Seen:
-    """What texts mention; each text is searched once, since the same passages recur."""
-
-    def __init__(self, mentions: Mentions) -> None:
-        self._mentions = mentions
-        self._known: dict[str, frozenset[int]] = {}
-        self._left = MAX_IN_ALL
-
-    def gold(self, event: Event) -> int | None:
-        """How many gold answers are named in what a step brought.
-
-        None where it brought nothing, or where the trace is too long to be searched.
-        """
-        texts = brought(event)
-        if texts is None or self._left <= 0:
-            return None
-        found: set[int] = set()
-        for text in texts:
-            found |= self._in(text)
-        return len(found)
-
-    def _in(self, text: str) -> frozenset[int]:
-        if (found := self._known.get(text)) is None:
-            searched = text[:MAX_SEARCHED]
-            found = self._known[text] = frozenset(self._mentions.present(searched))
-            self._left -= len(searched)
-        return found

@@ -1,6 +1,5 @@
 """A target: one kind of input, what inputs of it are made from, and who reads them."""
 
-import functools
 import random
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -40,8 +39,3 @@ class Target:
             return seeds[number]
         rng = random.Random(f"{seed}/{self.name}/{number}")
         return self.form(rng.choice(seeds), seeds, rng)
-
-
-def known(seeds: Callable[[Ground], Sequence[bytes]]) -> Callable[[Ground], Sequence[bytes]]:
-    """Seeds that are made once in a process."""
-    return functools.cache(seeds)

@@ -2,7 +2,6 @@
 
 import copy
 import random
-from collections.abc import Callable
 from typing import Any
 
 from fuzzing.hostile import SCALARS
@@ -13,7 +12,7 @@ def mutated_value(value: Any, rng: random.Random) -> Any:
     holder = [copy.deepcopy(value)]
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         container, key = rng.choice(_places(holder))
-        rng.choice(_CHANGES)(container, key, rng)
+        _change(container, key, rng)
         if not holder:
             holder = [rng.choice(SCALARS)]
     return holder[0]
@@ -21,91 +20,62 @@ def mutated_value(value: Any, rng: random.Random) -> Any:
 
 def _places(holder: list[Any]) -> list[tuple[Any, Any]]:
     """Every value as the container that holds it and its key there, from the outside in."""
-    found: list[tuple[Any, Any]] = []
+    places: list[tuple[Any, Any]] = []
     waiting: list[Any] = [holder]
-    while waiting and len(found) < 5_000:
+    while waiting and len(places) < 5_000:
         container = waiting.pop(0)
-        keys = list(container) if isinstance(container, dict) else range(len(container))
-        for key in keys:
-            found.append((container, key))
+        for key in _keys(container):
+            places.append((container, key))
             if isinstance(container[key], dict | list):
                 waiting.append(container[key])
-    return found
+    return places
 
 
-def _replace(container: Any, key: Any, rng: random.Random) -> None:
-    container[key] = copy.deepcopy(rng.choice(SCALARS))
+def _keys(container: Any) -> list[Any]:
+    return list(container) if isinstance(container, dict) else list(range(len(container)))
 
 
-def _remove(container: Any, key: Any, rng: random.Random) -> None:
-    del container[key]
+def _change(container: Any, key: Any, rng: random.Random) -> None:
+    value, is_list = container[key], isinstance(container, list)
+    match rng.randrange(12):
+        case 0 | 1 | 2:
+            container[key] = copy.deepcopy(rng.choice(SCALARS))
+        case 3:
+            del container[key]
+        case 4 if is_list:
+            container[key:key] = [copy.deepcopy(value) for _ in range(rng.choice((1, 3, 40)))]
+        case 4:
+            container[_name(rng)] = copy.deepcopy(value)
+        case 5 if not is_list:
+            container[_name(rng, str(key))] = container.pop(key)
+        case 6:
+            ways = ([value], {"value": value}, str(value)[:10_000], [value, value])
+            container[key] = rng.choice(ways)
+        case 7 if isinstance(value, dict | list) and value:
+            container[key] = value[rng.choice(_keys(value))]
+        case 8:
+            for _ in range(rng.choice((10, 60, 300))):
+                value = [value] if rng.random() < 0.5 else {"a": value}
+            container[key] = value
+        case 9:
+            other = rng.choice(_keys(container))
+            container[key], container[other] = container[other], container[key]
+        case 10 | 11:
+            container[key] = _nudged(value, rng)
 
 
-def _repeat(container: Any, key: Any, rng: random.Random) -> None:
-    if isinstance(container, list):
-        times = rng.choice((1, 3, 40))
-        container[key:key] = [copy.deepcopy(container[key]) for _ in range(times)]
-    else:
-        container[_name(rng)] = copy.deepcopy(container[key])
-
-
-def _rename(container: Any, key: Any, rng: random.Random) -> None:
-    if isinstance(container, dict):
-        container[_name(rng, str(key))] = container.pop(key)
-
-
-def _wrap(container: Any, key: Any, rng: random.Random) -> None:
-    value = container[key]
-    container[key] = rng.choice(([value], {"value": value}, str(value)[:10_000], [value, value]))
-
-
-def _unwrap(container: Any, key: Any, rng: random.Random) -> None:
-    value = container[key]
-    if isinstance(value, dict | list) and value:
-        container[key] = rng.choice(list(value.values()) if isinstance(value, dict) else value)
-
-
-def _nest(container: Any, key: Any, rng: random.Random) -> None:
-    value = container[key]
-    for _ in range(rng.choice((10, 60, 300))):
-        value = [value] if rng.random() < 0.5 else {"a": value}
-    container[key] = value
-
-
-def _swap(container: Any, key: Any, rng: random.Random) -> None:
-    keys = list(container) if isinstance(container, dict) else list(range(len(container)))
-    other = rng.choice(keys)
-    container[key], container[other] = container[other], container[key]
-
-
-def _nudge(container: Any, key: Any, rng: random.Random) -> None:
+def _nudged(value: Any, rng: random.Random) -> Any:
     """A text or a number that is a little different."""
-    value = container[key]
     if isinstance(value, bool) or value is None:
-        container[key] = not value
-    elif isinstance(value, int | float):
-        container[key] = rng.choice((-value, value + 1, value * 10**9, -1 - value, f"{value}"))
-    elif isinstance(value, str):
+        return not value
+    if isinstance(value, int | float):
+        return rng.choice((-value, value + 1, value * 10**9, -1 - value, f"{value}"))
+    if isinstance(value, str):
         at = rng.randrange(len(value) + 1)
         extra = rng.choice(("\x00", "\ud83d", "\n", " ", "'", '"', "\\", "\u200b", "(", "é", "9"))
-        container[key] = rng.choice((value[:at] + extra + value[at:], value[:at], value * 2))
+        return rng.choice((value[:at] + extra + value[at:], value[:at], value * 2))
+    return value
 
 
 def _name(rng: random.Random, old: str = "") -> str:
     return rng.choice(("", " ", old.upper(), old + "x", "\x00", "\ud800", "id", "__class__", "1"))
-
-
-_CHANGES: tuple[Callable[[Any, Any, random.Random], None], ...] = (
-    _replace,
-    _replace,
-    _replace,
-    _remove,
-    _repeat,
-    _rename,
-    _wrap,
-    _unwrap,
-    _nest,
-    _swap,
-    _nudge,
-    _nudge,
-)

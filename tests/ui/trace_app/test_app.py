@@ -74,15 +74,6 @@ async def test_help_lists_every_key_of_the_screen(base: RunView, other: RunView)
         assert len(app.screen_stack) == 1
 
 
-async def test_help_scrolls_where_it_is_longer_than_the_screen(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=(80, 12)) as pilot:
-        await pilot.press("question_mark")
-        assert "palette" not in screen_text(app)
-        await pilot.press("end")
-        assert "palette" in screen_text(app)
-
-
 async def test_help_is_wrapped_where_it_is_narrow(base: RunView) -> None:
     app = TraceApp([base])
     async with app.run_test(size=(40, 100)) as pilot:
@@ -112,16 +103,6 @@ async def test_the_palette_does_what_keys_do(base: RunView) -> None:
         await until(pilot, lambda: "unambiguous questions" in screen_text(app))
         await pilot.press("enter")
         await until(pilot, lambda: len(app.screen_stack) == 1 and listed(app) == ["kong"])
-
-
-async def test_another_theme_changes_the_colours_and_nothing_else(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
-        await means_shown(pilot)
-        before = screen_text(app)
-        app.theme = "textual-light"
-        await pilot.pause()
-        assert screen_text(app) == before
 
 
 async def test_labels_that_nobody_saved_fill_themselves_in(unlabelled: RunView) -> None:

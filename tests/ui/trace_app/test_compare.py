@@ -62,21 +62,6 @@ async def test_both_runs_stand_side_by_side(base: RunView, other: RunView, size:
         check_snapshot(app, "compare")
 
 
-async def test_the_cursor_starts_where_they_part(base: RunView, other: RunView, size: Size) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
-        lines = screen_lines(app)
-        parted = next(n for n, line in enumerate(lines) if "here they part" in line)
-        assert "›" in lines[parted + 1]
-        assert "≠" in lines[parted + 1]
-        assert " = " in lines[parted - 1]
-        step = steps_of(app).step
-        assert step is not None
-        assert step.kind == "answer"
-        assert "step 4" in screen_text(app)
-
-
 async def test_tab_goes_to_the_other_side_and_shows_its_step(base: RunView, other: RunView) -> None:
     app = comparing(base, other)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -106,36 +91,23 @@ async def test_a_wide_screen_shows_the_step_of_both(base: RunView, other: RunVie
         assert "Robert De Niro" in screen_text(app)
 
 
-async def test_keys_walk_over_the_rows_and_skip_the_rule(base: RunView, other: RunView) -> None:
+async def test_keys_and_clicks_walk_over_the_rows(base: RunView, other: RunView) -> None:
+    """The rule where they part is skipped; `d` goes from difference to difference."""
     app = comparing(base, other)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await settled(pilot)
         walked = []
-        for key in ("home", "down", "j", "down", "down", "down", "up", "k", "end"):
+        for key in ("home", "down", "j", "down", "down", "down", "up", "k", "end", "home", "d"):
             await pilot.press(key)
             walked.append(steps_of(app).row)
-        assert walked == [0, 1, 2, 3, 4, 4, 3, 2, 4]
-
-
-async def test_a_click_chooses_row_and_side(base: RunView, other: RunView) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=(80, 24)) as pilot:
+        assert walked == [0, 1, 2, 3, 4, 4, 3, 2, 4, 0, 4]
+        await pilot.press("d")
         await settled(pilot)
+        assert "no further step differs" in screen_text(app)
         await pilot.press("home")
         await pilot.click(StepPairs, offset=(60, 1))
         await settled(pilot)
         assert (steps_of(app).row, steps_of(app).side) == (1, 1)
-
-
-async def test_d_goes_from_difference_to_difference(base: RunView, other: RunView) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("home", "d")
-        assert steps_of(app).row == 4
-        await pilot.press("d")
-        await settled(pilot)
-        assert "no further step differs" in screen_text(app)
 
 
 async def test_answers_say_which_run_alone_has_one(
@@ -191,17 +163,6 @@ async def test_n_and_p_go_through_the_list_as_it_is_arranged(base: RunView, othe
         before = sorted(film_runs.GOLD, reverse=True)
         start = before.index(shown[0])
         assert shown == [before[start], before[start + 1], before[start + 2], before[start + 1]]
-
-
-async def test_a_question_that_the_other_run_lacks_is_one_line(
-    base: RunView, tmp_path: Path, open_run: Callable[[Path], RunView]
-) -> None:
-    few = open_run(one_question(tmp_path / "few", "heat"))
-    app = comparing(base, few, question="kong")
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
-        await settled(pilot)
-        assert not isinstance(app.screen, CompareScreen)
-        assert "few has no question 'kong'" in screen_text(app)
 
 
 async def test_n_skips_what_the_other_run_lacks(

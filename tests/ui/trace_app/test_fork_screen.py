@@ -282,28 +282,29 @@ async def test_what_has_not_ended_is_not_forked(base: RunView) -> None:
         await until(pilot, lambda: isinstance(app.screen, TraceScreen))
 
 
-async def test_a_fork_that_stops_says_how_to_go_on(
-    parent: RunView, chat_server: ChatServer
+@pytest.mark.parametrize(
+    ("status", "message", "lines"),
+    [
+        (403, "no such key", ["branchwise resume", "403 no such"]),
+        # The step beside its parent's is read again after the failure was told.
+        (
+            400,
+            "the [bold]prompt[/] is refused",
+            ["parent-fork-heat-s3 failed", "400 the [bold]prompt[/] is ref…"],
+        ),
+    ],
+)
+async def test_a_fork_that_stops_or_fails_says_so(
+    parent: RunView, chat_server: ChatServer, status: int, message: str, lines: list[str]
 ) -> None:
     app = at(parent, 3)
-    chat_server.play(lambda body: fail(403, "no such key"))
+    chat_server.play(lambda body: fail(status, message))
     async with app.run_test(size=(200, 60), notifications=True) as pilot:
         await asked(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: "branchwise resume" in screen_text(app))
-        await until(pilot, lambda: "403 no such" in screen_text(app))
+        for line in lines:
+            await until(pilot, lambda shown=line: shown in screen_text(app))
         assert isinstance(app.screen, CompareScreen)
-
-
-async def test_a_fork_that_fails_says_so(parent: RunView, chat_server: ChatServer) -> None:
-    app = at(parent, 3)
-    chat_server.play(lambda body: fail(400, "the [bold]prompt[/] is refused"))
-    async with app.run_test(size=(200, 60), notifications=True) as pilot:
-        await asked(pilot)
-        await pilot.press("enter")
-        await until(pilot, lambda: "parent-fork-heat-s3 failed" in screen_text(app))
-        # The step beside its parent's is read again after that was said.
-        await until(pilot, lambda: "400 the [bold]prompt[/] is ref…" in screen_text(app))
 
 
 async def test_a_dialog_that_was_left_runs_nothing(
@@ -358,16 +359,22 @@ def test_quitting_while_a_fork_runs_is_not_held_up_and_resume_completes_it(
     reader.close()
 
 
-async def test_the_form_is_there_before_the_agent_and_enter_waits_for_it(
-    parent: RunView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = Event()
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Set when the whole plan may be known."""
+    made = Event()
 
     def plan_later(*given: Any) -> ForkPlan:
-        assert known.wait(60)
+        assert made.wait(60)
         return plan_fork(*given)
 
     monkeypatch.setattr(fork_screen, "plan_fork", plan_later)
+    return made
+
+
+async def test_the_form_is_there_before_the_agent_and_enter_waits_for_it(
+    parent: RunView, known: Event
+) -> None:
     app = at(parent, 3)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await until(pilot, lambda: "step 3" in screen_text(app))
@@ -389,15 +396,8 @@ async def test_the_form_is_there_before_the_agent_and_enter_waits_for_it(
 
 
 async def test_an_enter_before_the_form_is_whole_makes_the_fork_then(
-    parent: RunView, monkeypatch: pytest.MonkeyPatch
+    parent: RunView, known: Event
 ) -> None:
-    known = Event()
-
-    def plan_later(*given: Any) -> ForkPlan:
-        assert known.wait(60)
-        return plan_fork(*given)
-
-    monkeypatch.setattr(fork_screen, "plan_fork", plan_later)
     app = at(parent, 3)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await until(pilot, lambda: "step 3" in screen_text(app))

@@ -136,10 +136,10 @@ async def test_j_and_k_of_parts_bring_the_next_title_to_the_top() -> None:
     async with app.run_test(size=(60, 12)) as pilot:
         await pilot.pause()
         for number in range(1, 8):
-            app.view.go_to_next(1, passages=True)
+            app.view.go_to_next(1)
             await pilot.pause()
             assert screen_lines(app)[0].strip().startswith(f"▾ [p{number}]")
-        app.view.go_to_next(-1, passages=True)
+        app.view.go_to_next(-1)
         await pilot.pause()
         assert "[p6]" in screen_lines(app)[0]
 

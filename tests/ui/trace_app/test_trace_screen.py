@@ -447,14 +447,6 @@ async def test_a_resize_keeps_the_step_and_the_frame(lost: RunView) -> None:
         assert "[p3]" in screen_lines(app)[2]
 
 
-async def test_escape_leads_back_to_the_list(lost: RunView) -> None:
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
-        await pilot.press("enter", "escape")
-        assert not isinstance(app.screen, TraceScreen)
-
-
 async def test_escape_closes_answers_that_stand_in_the_steps_place(lost: RunView) -> None:
     app = at(lost)
     async with app.run_test(size=SMALL) as pilot:
@@ -463,24 +455,6 @@ async def test_escape_closes_answers_that_stand_in_the_steps_place(lost: RunView
         assert not trace_screen(app).has_class("-answers")
         await pilot.press("a", "q")
         assert not isinstance(app.screen, TraceScreen)
-
-
-async def test_a_pending_item_is_followed_from_its_first_step(
-    tmp_path: Path, open_run: Callable[[Path], RunView]
-) -> None:
-    new_run(tmp_path / "live")
-    written = events()
-    with RunStore(tmp_path / "live") as store:
-        app = at(open_run(tmp_path / "live"))
-        async with app.run_test(size=SMALL) as pilot:
-            await pilot.pause()
-            assert "nothing recorded yet" in screen_text(app)
-            journal = store.begin(next(iter(store.pending())))
-            for until_step, newest in ((2, 1), (4, SECOND)):
-                await _write(journal, written[until_step - 2 : until_step])
-                await pilot.press("ctrl+r")
-                await pilot.pause()
-                assert trace_screen(app).step == newest
 
 
 async def test_the_answers_outlive_a_window_that_becomes_narrow_or_wide(lost: RunView) -> None:

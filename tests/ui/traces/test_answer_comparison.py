@@ -25,8 +25,8 @@ B = made(
 )  # fmt: skip
 
 
-def test_each_gold_answer_stands_with_its_verdict_in_both() -> None:
-    branch = compare_answers(A, B)[0]
+def test_gold_answers_stand_with_both_verdicts_then_what_stands_for_none() -> None:
+    branch, *alone = pairs = compare_answers(A, B)
     assert (branch.name, branch.keys) == ("1995", (("Heat (1995)",), ("1995 film",)))
     assert [(p.text, p.a and p.a.verdict, p.b and p.b.verdict) for p in branch.answers] == [
         ("Mann", "right", "right"),
@@ -34,18 +34,10 @@ def test_each_gold_answer_stands_with_its_verdict_in_both() -> None:
         ("Scott", "wrong", None),
         ("Nolan", "wrong", "wrong"),
     ]
-
-
-def test_predicted_branches_that_stand_for_none_come_by_their_keys() -> None:
-    alone = compare_answers(A, B)[1:]
     assert [(pair.name, pair.keys) for pair in alone] == [
         (None, (("Heat II",), ())),
         (None, ((), ("The Heat",))),
     ]
-
-
-def test_what_only_one_trace_answers() -> None:
-    pairs = compare_answers(A, B)
     assert [answer.text for answer in only(pairs, 0)] == ["Scott", "Mann"]
     assert [answer.text for answer in only(pairs, 1)] == ["Bay", "Lee"]
 

@@ -84,14 +84,6 @@ def test_an_answer_that_the_agent_left_out_leads_to_its_passage():
     assert new.keys == new.predicted == ()
 
 
-def test_an_answer_that_is_perhaps_stated_leads_to_what_mentions_it():
-    _, new = lines({}, trace(passage("p0", "Nobody."), passage("p1", "By John Guillermin.")))
-    why = "mentioned, perhaps not stated · step 2 [p1]"
-    assert new.gold == (
-        AnswerLine("John Guillermin", "missing", why, (EvidencePlace(2, 1, "p1"),), 2),
-    )
-
-
 def test_an_answer_lost_in_a_text_that_could_not_be_read_leads_to_that_turn():
     events = trace(last="It was John Guillermin", how="failed", problem="no JSON object")
     old, new = lines({}, events, how="failed")

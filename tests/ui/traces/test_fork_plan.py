@@ -64,25 +64,21 @@ def test_a_plan_offers_what_the_parent_had(parent: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "again"),
-    [(0, [0, 1, 2, 3, 4, 5]), (1, [1, 2, 3, 4, 5]), (2, [2, 3, 4, 5]), (3, [3, 4, 5]), (5, [5])],
+    ("step", "words"),
+    [
+        (0, "runs the whole question again"),
+        (2, "runs step 2 again (tool 2) and the 3 behind it"),
+        (4, "runs step 4 again (model 4) and the one behind it"),
+        (5, "runs step 5 again (answer 5)"),
+    ],
 )
-def test_the_steps_that_are_made_again(parent: Path, step: int, again: list[int]) -> None:
-    assert [one.seq for one in plan_fork(parent, trace_of(), step).again] == again
-
-
-def test_it_is_said_in_words(parent: Path) -> None:
-    words = {n: plan_fork(parent, trace_of(), n).words(edited=False) for n in (0, 3, 4, 5)}
-    assert words[0] == "runs the whole question again"
-    assert words[3] == "runs step 3 again (tool 3) and the 2 behind it"
-    assert words[4] == "runs step 4 again (model 4) and the one behind it"
-    assert words[5] == "runs step 5 again (answer 5)"
-    edited = plan_fork(parent, trace_of(), 3).words(edited=True)
-    assert edited == "goes on behind step 3 (tool 3), with your text there"
-
-
-def test_a_step_without_a_text_has_none_to_edit(parent: Path) -> None:
-    assert plan_fork(parent, trace_of(), 5).text is None
+def test_the_steps_that_are_made_again_are_said(parent: Path, step: int, words: str) -> None:
+    plan = plan_fork(parent, trace_of(), step)
+    assert [again.seq for again in plan.again] == [*range(step, 6)]
+    assert plan.words(edited=False) == words
+    edited = f"goes on behind step {step} ({plan.step.label}), with your text there"
+    assert plan.words(edited=True) == edited
+    assert (plan.text is None) == (step == 5)
 
 
 @pytest.mark.parametrize("status", ["pending", "running"])

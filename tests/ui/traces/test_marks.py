@@ -30,10 +30,6 @@ def test_a_span_is_found_across_the_white_space_that_an_extractor_does_not_see()
     assert marks[1].start == text.rindex("One")
 
 
-def test_a_span_that_comes_out_of_order_is_still_found():
-    assert texts("a b c", spans_in("a b c", ["c", "a b"]), "span") == ["c", "a b"]
-
-
 def test_a_span_that_is_longer_than_what_is_looked_at_is_marked_as_far_as_that():
     text = "word  " * MAX_MARKED
     (mark,) = spans_in(text, [" ".join(text.split())])

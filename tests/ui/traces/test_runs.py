@@ -70,17 +70,6 @@ def test_a_row_says_how_its_item_ended(view):
     assert (pending.status, pending.scores, pending.tokens) == ("pending", (), None)
 
 
-def test_rows_have_the_scores_and_labels_that_were_saved(run):
-    scored = score_answers(run)
-    with RunView.open(run) as view:
-        for row, item in zip(view.lines(), scored.scores.items, strict=False):
-            assert (row.id, row.epoch) == (item.id, item.epoch)
-            wanted = [item.metrics[f"strict_{name}"] for name in ("precision", "recall")]
-            assert list(row.scores[:2]) == wanted
-        for row, errors in zip(view.lines(), scored.analysis.item_errors, strict=False):
-            assert row.labels == tuple(errors.labels)
-
-
 def test_what_was_worked_out_here_is_what_scoring_saves(run):
     with RunView.open(run) as before:
         while before.label_some(0):
@@ -213,12 +202,6 @@ def test_a_folder_without_a_run_is_one_line(tmp_path):
         open_runs([])
 
 
-def test_a_newer_runs_format_is_one_line(run):
-    execute(run, "UPDATE meta SET value = '99' WHERE key = 'format'")
-    with pytest.raises(InputError, match="newer version"):
-        RunView.open(run)
-
-
 def test_a_task_of_a_newer_version_shows_what_is_known(run):
     execute(run, "UPDATE meta SET value = '\"haiku\"' WHERE key = 'task'")
     with RunView.open(run) as view:
@@ -330,12 +313,6 @@ def test_a_file_with_any_bytes_damaged_gives_the_rest_or_one_line(tmp_path):
     assert all(len(line.splitlines()) == 1 and str(run) in line for line in said)
 
 
-def test_traces_of_any_status_can_be_opened(view):
-    assert [len(view.trace(row).events) for row in range(4)] == [2, 2, 2, 0]
-    assert view.trace(0).errors is not None
-    assert view.trace(3).errors is None
-
-
 def test_a_run_is_looked_at_without_changing_a_byte(run):
     score(run)
     before = {path.name: path.read_bytes() for path in run.iterdir()}
@@ -363,10 +340,6 @@ print(*{{name.split('.')[0] for name in sys.modules}})
 
 
 # Live
-
-
-def test_nothing_has_changed_where_nobody_wrote(view):
-    assert view.refresh() == frozenset()
 
 
 @pytest.mark.usefixtures("process")
@@ -448,25 +421,6 @@ def test_an_archived_run_is_read_and_one_that_was_cut_off_says_what_to_do(run, t
     assert len(said.stderr.splitlines()) == 1
     with RunView.open(cut) as view:
         assert view.line(0).status == "running"
-
-
-@pytest.mark.slow
-def test_labels_are_worked_out_beside_all_else(tmp_path):
-    count = 200
-    questions = [question(n) for n in range(count)]
-    ends = [outcome("Mann", f"Nobody {n}") for n in range(count)]
-    run = make_run(tmp_path / "r", questions, ends)
-    with RunView.open(run) as view, ThreadPoolExecutor(1) as aside:
-        work = aside.submit(lambda: [view.label_some(0.01) for _ in range(count)])
-        while not work.done():
-            view.refresh()
-            assert len(view.lines()) == count
-            assert view.trace(count - 1).line.id == f"q{count - 1}"
-            view.summary()
-        told = [row for rows in work.result() for row in rows]
-        assert sorted(told) == list(range(count))
-        assert {line.labels for line in view.lines()} == {("unsupported_answer",)}
-        assert {line.scores[0] for line in view.lines()} == {0.5}
 
 
 @pytest.mark.usefixtures("process")
@@ -610,11 +564,6 @@ def test_a_studys_folder_stands_for_its_runs(tmp_path):
     folder.run_path("expand").joinpath(DATABASE).unlink()
     with pytest.raises(InputError, match="is not a run folder"):
         open_runs([tmp_path / "study"])
-
-
-def test_one_run_that_is_missing_opens_none(run, tmp_path):
-    with pytest.raises(InputError, match="no such run"):
-        open_runs([run, tmp_path / "nothing"])
 
 
 def test_a_forks_parent_is_named(run):

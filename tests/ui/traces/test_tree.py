@@ -45,11 +45,6 @@ def test_calls_stand_below_their_turn_in_its_order_each_with_its_extraction():
     ]
 
 
-def test_steps_of_a_running_item_have_their_places_already():
-    events = trace(("start", {}), ("model", TURN), tool(1))
-    assert [(step.seq, step.depth) for step in steps(events)] == [(0, 0), (1, 0), (2, 1)]
-
-
 def test_a_call_without_a_turn_is_a_step_of_the_item():
     events = trace(tool(0), extraction(0))
     assert [(step.seq, step.depth) for step in steps(events)] == [(0, 0), (1, 0)]

@@ -13,13 +13,29 @@ from branchwise.trace.events import AnswerRead, Model, Stage, StageEnded, Start
 from branchwise.trace.parts import Usage
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.kinds.tool import call_blocks, call_lines
-from branchwise.ui.steps.parts import MAX_TITLE
 from branchwise.ui.steps.words import Around, EventWords, says
+
+_CUT = ("length", "refusal", "content_filter", "text_calls", "unknown")
+_READ = {
+    "strict": "",
+    "tolerant": "(not quite in the right form, but read)",
+    "repaired": "(after one repair call)",
+}
+_PURPOSES = {
+    "answers": "list all answers",
+    "detection": "is it ambiguous?",
+    "question": "ask back",
+    "choice": "choose",
+    "option": "answer",
+}
+_VERDICTS = {True: "ambiguous", False: "not ambiguous", None: "no verdict"}
+WrongTexts = Mapping[tuple[str, str], WrongAnswer]
+"""Wrong texts by the predicted branch and what texts are compared by."""
 
 
 @says(Start)
 class StartWords(EventWords[Start]):
-    """The question, with the passages that came with it."""
+    """The question as it was put, with the passages that came with it."""
 
     def lines(self, body: Start, most: int) -> Iterator[str]:
         first, *_ = body.content.strip().split("\n", 1)
@@ -39,12 +55,9 @@ class StartWords(EventWords[Start]):
         return [passage.whole for passage in body.given.passages]
 
 
-_CUT = ("length", "refusal", "content_filter", "text_calls", "unknown")
-
-
 @says(Model)
 class ModelWords(EventWords[Model]):
-    """What it cost, what the model thought, called and said."""
+    """A turn, or the repair of an answer: what it cost, what the model thought, called and said."""
 
     def label(self, body: Model) -> str:
         what = count(len(body.calls), "call") if body.calls else "reply"
@@ -62,14 +75,13 @@ class ModelWords(EventWords[Model]):
         # Beside calls a model's text says little; a text that a user edited is shown, since it was
         # meant to be read.
         shown = body.text and (not body.tool_calls or body.edited)
-        if shown and (said := _said(body.text)):
-            yield indented(f"says: {short(said)}")
+        if shown and (reply := _reply(body.text)):
+            yield indented(f"says: {short(reply)}")
 
     def blocks(self, body: Model, around: Around) -> Iterator[Block]:
         role = f"role: {body.role}" if body.role else ""
-        yield from parts.note(
-            role, *parts.cost(body, body.usage), f"finish: {body.finish} {body.reason}".rstrip()
-        )
+        finish = f"finish: {body.finish} {body.reason}".rstrip()
+        yield from parts.note(role, *parts.cost(body, body.usage), finish)
         yield from parts.text(body.reasoning, "reasoning", looked=around.looked, folded=True)
         if body.text:
             yield from parts.said(body.text, "text", around.looked)
@@ -85,15 +97,11 @@ def _name(body: Model) -> str:
 
 def _cut(body: Model) -> list[str]:
     """Why the reply ended early."""
-    finish = f"{body.finish} {body.reason}".rstrip()
-    return [finish] if body.finish in _CUT else []
+    return [f"{body.finish} {body.reason}".rstrip()] if body.finish in _CUT else []
 
 
-def _said(text: str) -> str:
-    """Of an answer in the form that was asked for, the reasoning: its branches follow.
-
-    Empty without branches: the reasoning is then shown with the answer.
-    """
+def _reply(text: str) -> str:
+    """Of an answer in the right form, the reasoning, if its branches are to follow."""
     import orjson
 
     try:
@@ -105,13 +113,6 @@ def _said(text: str) -> str:
     return str(answer.get("reasoning") or "") if answer["answers"] else ""
 
 
-_READ = {
-    "strict": "",
-    "tolerant": "(not quite in the right form, but read)",
-    "repaired": "(after one repair call)",
-}
-
-
 @says(AnswerRead)
 class AnswerWords(EventWords[AnswerRead]):
     """The prediction branch by branch; where it could not be read, why, and the text."""
@@ -120,38 +121,37 @@ class AnswerWords(EventWords[AnswerRead]):
         if body.failed:
             return f"answer: format error: {body.problem}"
         answers, output = body.prediction.branches, body.prediction.task_output
-        if not answers and output is not None:
-            return f"answer {_output(output)}"
-        entities = count(sum(map(len, answers.values())), "answer")
-        said = f"{count(len(answers), 'branch', 'branches')}, {entities}"
-        return f"answer {said}" if answers else "answer none"
+        if answers:
+            entities = count(sum(map(len, answers.values())), "answer")
+            return f"answer {count(len(answers), 'branch', 'branches')}, {entities}"
+        return "answer none" if output is None else f"answer {_output(output)}"
 
     def lines(self, body: AnswerRead, most: int) -> Iterator[str]:
         if body.failed:
             yield begun("answer", f"format error: {body.problem}")
             yield indented(f"raw: {short(body.raw)}")
             return
-        yield begun("answer", _READ.get(body.how, body.how)).rstrip()
         prediction = body.prediction
+        reason = short(prediction.reasoning or "(no reason given)")
+        yield begun("answer", _READ.get(body.how, body.how)).rstrip()
         yield from branch_lines(prediction.branches)
         if prediction.task_output is not None:
             yield indented(_output(prediction.task_output))
             if prediction.reasoning or not prediction.branches:
-                yield indented(short(prediction.reasoning or "(no reason given)"))
+                yield indented(reason)
         elif not prediction.branches:
-            yield indented(f"no answer: {short(prediction.reasoning or '(no reason given)')}")
+            yield indented(f"no answer: {reason}")
 
     def blocks(self, body: AnswerRead, around: Around) -> Iterator[Block]:
-        prediction, looked = body.prediction, around.looked
+        prediction, looked, errors = body.prediction, around.looked, around.errors
         answers, cited = prediction.branches, prediction.cited
-        errors = around.errors
         wrong = wrong_by_key(errors) if errors and errors.error is None else None
         yield from parts.note(f"how: {body.how}")
         yield from parts.text(body.problem, "problem", kind="error" if body.failed else "text")
         yield from parts.text(prediction.reasoning, "reasoning", looked=looked)
         for name, texts in answers.items():
             yield _branch(name, texts, wrong)
-            yield from parts.overlong(MAX_TITLE, branch=name)
+            yield from parts.overlong(parts.MAX_TITLE, branch=name)
             yield from parts.text("\n".join(cited.get(name, ())), "cites")
         if more := {name: ids for name, ids in cited.items() if name not in answers}:
             yield parts.as_json(more, "citations of other branches")
@@ -169,10 +169,6 @@ def _output(output: Any) -> str:
     return short(parts.pretty(output))
 
 
-WrongTexts = Mapping[tuple[str, str], WrongAnswer]
-"""Wrong texts by the predicted branch and what texts are compared by."""
-
-
 def wrong_by_key(errors: ItemErrors) -> WrongTexts:
     """The wrong texts of an item by (predicted branch, `read_name(text).key`).
 
@@ -181,12 +177,11 @@ def wrong_by_key(errors: ItemErrors) -> WrongTexts:
     """
     united = {key: branch.keys for branch in errors.branches for key in branch.keys}
     by_cut = {key[:MAX_CHARACTERS]: key for key in united}
-    found: dict[tuple[str, str], WrongAnswer] = {}
+    texts: dict[tuple[str, str], WrongAnswer] = {}
     for wrong in errors.wrong:
-        own = united.get(by_cut.get(wrong.branch, ""), (wrong.branch,))
-        for key in own:
-            found[key[:MAX_CHARACTERS], read_name(wrong.text).key] = wrong
-    return found
+        for key in united.get(by_cut.get(wrong.branch, ""), (wrong.branch,)):
+            texts[key[:MAX_CHARACTERS], read_name(wrong.text).key] = wrong
+    return texts
 
 
 def _branch(name: str, texts: Sequence[str], wrong: WrongTexts | None) -> Block:
@@ -201,35 +196,20 @@ def _branch(name: str, texts: Sequence[str], wrong: WrongTexts | None) -> Block:
     return Block("text", "\n".join(shown) or "(none)", parts.line(name), tuple(marks))
 
 
-_PURPOSES = {
-    "answers": "list all answers",
-    "detection": "is it ambiguous?",
-    "question": "ask back",
-    "choice": "choose",
-    "option": "answer",
-}
-_VERDICTS = {True: "ambiguous", False: "not ambiguous", None: "no verdict"}
-
-
-def _purpose(body: Stage | StageEnded) -> str:
-    named = _PURPOSES.get(body.name, body.name)
-    return f"{named}: {body.option}" if body.option else named
-
-
-def _facts(body: Stage | StageEnded) -> tuple[str, ...]:
-    option = (f"option: {body.option}",) if body.option else ()
-    return (f"stage: {body.name}", *option)
+def _stage(body: Stage | StageEnded) -> tuple[str, ...]:
+    return (f"stage: {body.name}", f"option: {body.option}" if body.option else "")
 
 
 @says(Stage)
 class StageWords(EventWords[Stage]):
-    """What the conversation is for, and how it begins."""
+    """Where one of a question's conversations begins: what it is for."""
 
     def lines(self, body: Stage, most: int) -> Iterator[str]:
-        yield begun("stage", short(_purpose(body)))
+        purpose = _PURPOSES.get(body.name, body.name)
+        yield begun("stage", short(f"{purpose}: {body.option}" if body.option else purpose))
 
     def blocks(self, body: Stage, around: Around) -> Iterator[Block]:
-        yield from parts.note(*_facts(body))
+        yield from parts.note(*_stage(body))
         yield from parts.text(body.system, "system prompt", folded=True)
         yield from parts.text(body.content, "question", looked=around.looked)
         for place, text in enumerate(body.turns):
@@ -248,7 +228,7 @@ class StageEndedWords(EventWords[StageEnded]):
             yield indented(short(body.problem))
 
     def blocks(self, body: StageEnded, around: Around) -> Iterator[Block]:
-        yield from parts.note(*_facts(body), _result(body) if body.name == "detection" else "")
+        yield from parts.note(*_stage(body), _result(body) if body.name == "detection" else "")
         yield from parts.text(body.problem, "problem", kind="error")
         yield from parts.text(body.question, "asked back", looked=around.looked)
         yield from parts.text("\n".join(body.options), "options", looked=around.looked)
@@ -257,13 +237,12 @@ class StageEndedWords(EventWords[StageEnded]):
 
 
 def _result(body: StageEnded) -> str:
-    listed = "; ".join(body.answers)
     if body.name == "detection":
-        told = f": {count(len(body.answers), 'answer')} listed" if body.answers else ""
-        return f"{_VERDICTS[body.ambiguous]}{told}"
+        listed = f": {count(len(body.answers), 'answer')} listed" if body.answers else ""
+        return f"{_VERDICTS[body.ambiguous]}{listed}"
     if body.name == "question":
         return f"asks back: {body.question}" if body.question else "asks nothing back"
     if body.name == "choice":
         return f"chosen: {'; '.join(body.options)}"
-    of = f"{body.option}: " if body.option else ""
-    return f"{of}{listed or 'no answer'}"
+    answers = "; ".join(body.answers) or "no answer"
+    return f"{body.option}: {answers}" if body.option else answers

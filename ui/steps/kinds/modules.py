@@ -2,14 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar
 
 from branchwise.base.text import counted, one_line
 from branchwise.report.terminal.blocks import Block
 from branchwise.report.terminal.marks import spans_in
 from branchwise.report.terminal.step_text import begun, count, few, indented, short
 from branchwise.trace.artifacts import ShownPassage
-from branchwise.trace.conversation import ToolCall
 from branchwise.trace.events import Expansion, Extraction, Node
 from branchwise.trace.parts import (
     ChangedMessage,
@@ -21,19 +19,14 @@ from branchwise.trace.parts import (
     Update,
 )
 from branchwise.ui.steps import parts
+from branchwise.ui.steps.kinds.tool import READ, at_place, extracted
 from branchwise.ui.steps.parts import Looked
 from branchwise.ui.steps.words import Around, EventWords, says
 
-
-class _Named(Protocol):
-    @property
-    def id(self) -> str: ...
+AS_IT_STANDS = "the question is asked as it stands"
 
 
-T = TypeVar("T", bound=_Named)
-
-
-def call_cost(calls: Sequence[Expansion | Extracted | ExtractionRequest]) -> list[str]:
+def _call_cost(calls: Sequence[Expansion | Extracted | ExtractionRequest]) -> list[str]:
     """Tokens where servers count them, seconds together, and whether all are replays."""
     read = sum(call.usage.input for call in calls)
     written = sum(call.usage.output for call in calls)
@@ -42,27 +35,11 @@ def call_cost(calls: Sequence[Expansion | Extracted | ExtractionRequest]) -> lis
     return [*notes, "replayed"] if calls and all(call.replayed for call in calls) else notes
 
 
-def reasons(dropped: Iterable[Dropped]) -> str:
+def _dropped_line(dropped: Iterable[Dropped]) -> Iterator[str]:
     """How many lines were dropped for each reason, in the order in which the reasons came."""
-    counts = Counter(one.why for one in dropped)
-    return ", ".join(f"{number} {why}" for why, number in counts.items())
-
-
-def extracted(record: Extracted) -> str:
-    """What evidence extraction left of a passage, in few words."""
-    if record.how == "failed":
-        return "extraction failed, shown whole"
-    whole = " (whole)" if record.whole else ""
-    kept = f"{count(len(record.spans), 'span')}{whole}" if record.spans else "nothing extracted"
-    return f"{kept}, read before" if record.reused else kept
-
-
-def at_place(id: str, place: int, listed: Sequence[T]) -> T | None:
-    """What belongs to a passage, or the passage itself: at its place, in other orders by its id."""
-    return next((one for one in [*listed[place : place + 1], *listed] if one.id == id), None)
-
-
-AS_IT_STANDS = "the question is asked as it stands"
+    if counts := Counter(reply.why for reply in dropped):
+        reasons = ", ".join(f"{number} {why}" for why, number in counts.items())
+        yield indented(short(f"dropped: {reasons}"))
 
 
 @says(Expansion)
@@ -75,25 +52,23 @@ class ExpansionWords(EventWords[Expansion]):
         return f"expand {count(len(body.readings), 'reading')}"
 
     def lines(self, body: Expansion, most: int) -> Iterator[str]:
+        readings = f"{len(body.readings)} readings" if body.readings else ""
+        facts = [readings or f"no readings: {AS_IT_STANDS}", *_call_cost([body])]
         if body.how == "failed":
-            said = f"failed: {short(body.error)}; {AS_IT_STANDS}"
-        else:
-            found = f"{len(body.readings)} readings" if body.readings else ""
-            said = ", ".join([found or f"no readings: {AS_IT_STANDS}", *call_cost([body])])
-        yield begun("expand", said)
-        yield from (indented(short(f"looks for {_search_words(one)}")) for one in body.looked)
+            facts = [f"failed: {short(body.error)}; {AS_IT_STANDS}"]
+        yield begun("expand", ", ".join(facts))
+        yield from (indented(short(f"looks for {_search(made)}")) for made in body.looked)
         if body.reasoning:
             yield indented(f"thinks: {short(body.reasoning)}")
         yield from (indented(f"- {short(reading)}") for reading in body.readings)
-        if body.dropped:
-            yield indented(short(f"dropped: {reasons(body.dropped)}"))
+        yield from _dropped_line(body.dropped)
 
     def blocks(self, body: Expansion, around: Around) -> Iterator[Block]:
         looked = around.looked
         yield from parts.note(*parts.cost(body, body.usage), f"how: {body.how}")
         yield from parts.text(body.question, "question")
-        for one in body.looked:
-            yield from _search_blocks(one, looked)
+        for made in body.looked:
+            yield from _search_blocks(made, looked)
         yield from parts.text("\n".join(body.readings), "readings")
         yield from parts.dropped_blocks(body.dropped, looked)
         yield from parts.text(body.error, "error", kind="error")
@@ -102,54 +77,51 @@ class ExpansionWords(EventWords[Expansion]):
         yield from parts.rest(body.more)
 
 
-def _search_words(search: TitleSearch) -> str:
+def _search(search: TitleSearch) -> str:
     """What was searched for, and how much of what came bears a name in the question."""
     args = search.args
-    asked = args.get("query") or args.get("text") or args
+    query = args.get("query") or args.get("text") or args
     if search.error is not None:
-        return f"{asked!r}: {search.tool} failed: {search.error}"
-    return f"{asked!r}: {search.tool} {count(len(search.found), 'title')} of {search.hits}"
+        return f"{query!r}: {search.tool} failed: {search.error}"
+    return f"{query!r}: {search.tool} {count(len(search.found), 'title')} of {search.hits}"
 
 
 def _search_blocks(search: TitleSearch, looked: Looked) -> Iterator[Block]:
     """The titles that were found, a line each, or the error."""
-    title = f"searched {_search_words(search)}"
+    title = f"searched {_search(search)}"
     if search.error is not None:
         yield from parts.text(search.error, title, kind="error")
     else:
-        lines = [" — ".join(filter(None, [one.title, one.about])) for one in search.found]
-        found = "\n".join(lines) or "nothing that bears a name of the question"
-        yield from parts.text(found, title, looked=looked)
+        lines = [" — ".join(filter(None, [hit.title, hit.about])) for hit in search.found]
+        titles = "\n".join(lines) or "nothing that bears a name of the question"
+        yield from parts.text(titles, title, looked=looked)
     yield from parts.note(*parts.cost(search))
     yield from parts.rest(search.more)
 
 
 @says(Extraction)
 class ExtractionWords(EventWords[Extraction]):
-    """Counts of spans and passages, then the spans."""
+    """Of each passage the spans that were copied out of it: their counts, then the spans."""
 
     def label(self, body: Extraction) -> str:
-        how = _how(body)
+        how = Counter(passage.how for passage in body.passages)
         failures = f", {how['failed']} failed" if how["failed"] else ""
-        spans = count(_spans(body), "span")
-        return f"extract {spans}, {how['spans']} of {len(body.passages)}{failures}"
+        return f"extract {_spans(body)}, {how['spans']} of {len(body.passages)}{failures}"
 
     def lines(self, body: Extraction, most: int) -> Iterator[str]:
-        how, passages = _how(body), body.passages
-        of = f"{how['spans']} of {count(len(passages), 'passage')}"
-        kept = f"{count(_spans(body), 'span')} from {of}"
-        calls = body.model_calls
-        asked = [count(len(calls), "request")] if body.requests else []
-        cost = call_cost(calls) if calls else []
+        passages, calls = body.passages, body.model_calls
+        how = Counter(passage.how for passage in passages)
+        facts = [f"{_spans(body)} from {how['spans']} of {count(len(passages), 'passage')}"]
+        facts += [count(len(calls), "request")] if body.requests else []
+        facts += _call_cost(calls) if calls else []
         # Extractions follow all tool results of the turn, in the order of its calls.
         which = f"call {body.of + 1}: " if body.of else ""
-        yield begun("extract", f"{which}{', '.join([kept, *asked, *cost])}")
+        yield begun("extract", f"{which}{', '.join(facts)}")
         if how["none"]:
             yield indented(f"nothing in {count(how['none'], 'passage')}")
         if reused := sum(passage.reused for passage in passages):
             yield indented(f"read before: {count(reused, 'passage')}")
-        if dropped := [dropped for passage in passages for dropped in passage.dropped]:
-            yield indented(short(f"dropped: {reasons(dropped)}"))
+        yield from _dropped_line(dropped for passage in passages for dropped in passage.dropped)
         if failed := [passage for passage in passages if passage.how == "failed"]:
             shown = "shown whole" if len(failed) == 1 else "all shown whole"
             what = f"{count(len(failed), 'call')} failed, {shown}"
@@ -161,13 +133,18 @@ class ExtractionWords(EventWords[Extraction]):
         looked, call = around.looked, body.call
         yield from parts.note(f"of call {body.of + 1}", call.tool, call.id or "")
         yield from parts.overlong(name=call.name, id=call.id)
-        read = next((one.result.found for one in around.calls if one.extraction is body), None)
+        read = next((made.result.found for made in around.calls if made.extraction is body), None)
         passages = read.passages if read else []
         for request in body.requests:
-            yield from _request(request)
+            of = count(request.passages, "passage")
+            used = f"a request for {of}, of use for {request.used}"
+            yield from parts.note(used, *_call_cost([request]))
+            yield from parts.text(request.error, "request failed", kind="error")
+            yield from parts.text(request.reasoning, "reasoning", folded=True)
+            yield from parts.rest(request.more)
         for place, record in enumerate(body.passages):
-            yield from _passage(record, at_place(record.id, place, passages), looked)
-        yield from parts.text(body.content, "as the agent read it", looked=looked, folded=True)
+            yield from _extracted_blocks(record, at_place(record.id, place, passages), looked)
+        yield from parts.text(body.content, READ, looked=looked, folded=True)
         yield from parts.rest(body.more)
         yield from parts.rest(call.more)
 
@@ -175,31 +152,20 @@ class ExtractionWords(EventWords[Extraction]):
         return [span for passage in body.passages for span in passage.spans]
 
 
-def _request(request: ExtractionRequest) -> Iterator[Block]:
-    """A request for several passages, and how many it was of use for."""
-    of = count(request.passages, "passage")
-    yield from parts.note(f"a request for {of}, of use for {request.used}", *call_cost([request]))
-    yield from parts.text(request.error, "request failed", kind="error")
-    yield from parts.text(request.reasoning, "reasoning", folded=True)
-    yield from parts.rest(request.more)
+def _spans(body: Extraction) -> str:
+    return count(sum(len(passage.spans) for passage in body.passages), "span")
 
 
-def _how(body: Extraction) -> Counter[str]:
-    return Counter(passage.how for passage in body.passages)
-
-
-def _spans(body: Extraction) -> int:
-    return sum(len(passage.spans) for passage in body.passages)
-
-
-def _passage(record: Extracted, passage: ShownPassage | None, looked: Looked) -> Iterator[Block]:
+def _extracted_blocks(
+    record: Extracted, passage: ShownPassage | None, looked: Looked
+) -> Iterator[Block]:
     # On one line, as the extractor read it: spans stand in it word for word.
     text = one_line(passage.text) if passage else "\n".join(record.spans)
-    given = {"id": record.id, "title": passage.title if passage else "", "text": text}
-    cost = parts.cost(record, record.usage) if record.asked_alone else []
-    facts = [extracted(record), *cost]
+    shown = ShownPassage({"id": record.id, "title": passage.title if passage else "", "text": text})
+    facts = [extracted(record)]
+    facts += parts.cost(record, record.usage) if record.asked_alone else []
     marks, folded = spans_in(text, record.spans), not record.spans
-    yield parts.passage(ShownPassage(given), looked, notes=facts, marks=marks, folded=folded)
+    yield parts.passage(shown, looked, notes=facts, marks=marks, folded=folded)
     yield from parts.overlong(parts.MAX_TITLE, id=record.id)
     yield from parts.dropped_blocks(record.dropped, looked)
     yield from parts.text(record.error, "extraction failed", kind="error")
@@ -207,12 +173,9 @@ def _passage(record: Extracted, passage: ShownPassage | None, looked: Looked) ->
     yield from parts.rest(record.more)
 
 
-_READ = "as the agent read it"
-
-
 @says(Node)
 class NodeWords(EventWords[Node]):
-    """Name, and what it changed or why nothing."""
+    """A plug-in's node: name, and what it changed or why nothing, what it asked."""
 
     def label(self, body: Node) -> str:
         if body.error:
@@ -220,10 +183,9 @@ class NodeWords(EventWords[Node]):
         return f"node {body.name}: {_changes(body.update)}"
 
     def lines(self, body: Node, most: int) -> Iterator[str]:
-        replayed = ["replayed"] if body.replayed else []
-        facts = [body.slot, f"{body.seconds:.2f} s", *replayed]
-        said = f"failed: {short(body.error)}" if body.error else _changes(body.update)
-        yield begun("node", f"{body.name}: {said} ({', '.join(facts)})")
+        facts = [body.slot, f"{body.seconds:.2f} s", *(["replayed"] if body.replayed else [])]
+        changes = f"failed: {short(body.error)}" if body.error else _changes(body.update)
+        yield begun("node", f"{body.name}: {changes} ({', '.join(facts)})")
         yield from (indented(f"asked: {short(asked.message)}") for asked in body.asked)
 
     def blocks(self, body: Node, around: Around) -> Iterator[Block]:
@@ -244,7 +206,7 @@ class NodeWords(EventWords[Node]):
             yield from parts.said(message.content, "read as the answer", looked)
             yield from parts.rest(message.more)
         for asked in body.asked:
-            yield from _asked(asked, looked)
+            yield from _question_blocks(asked, looked)
         yield from parts.rest(body.more)
         yield from parts.rest(update.more, "also changed")
 
@@ -256,19 +218,18 @@ class NodeWords(EventWords[Node]):
 def _changes(update: Update) -> str:
     """What an update changes, each in a few words."""
     results, pending = update.results, update.pending or ()
-    said = [f"call {(message.of or 0) + 1}: {_left(message)}" for message in results]
+    changes = []
+    for message in results:
+        passages, is_list = message.found.passages, message.found.lists_passages
+        left = count(len(passages), "passage") if is_list else "rewritten"
+        changes.append(f"call {(message.of or 0) + 1}: {left}")
     if len(results) < len(pending):
-        said.append(count(len(pending), "opening message"))
+        changes.append(count(len(pending), "opening message"))
     if update.readings is not None:
-        said.append(count(len(update.readings), "reading"))
+        changes.append(count(len(update.readings), "reading"))
     if update.messages is not None:
-        said.append("another answer")
-    return "; ".join(said) or "no change"
-
-
-def _left(message: ChangedMessage) -> str:
-    found = message.found
-    return count(len(found.passages), "passage") if found.lists_passages else "rewritten"
+        changes.append("another answer")
+    return "; ".join(changes) or "no change"
 
 
 def _result(message: ChangedMessage, of: int, around: Around) -> Iterator[Block]:
@@ -276,29 +237,21 @@ def _result(message: ChangedMessage, of: int, around: Around) -> Iterator[Block]
     looked, found = around.looked, message.found
     passages = found.passages
     left = {passage.id for passage in passages}
-    given = _given(message, around.calls)
-    gone = [one for one in (given.result.found.passages if given else ()) if one.id not in left]
-    facts = [
-        counted(len(passages), "passage") if found.lists_passages else "",
-        f"{len(gone)} left out",
-    ]
-    yield from parts.note(f"call {of + 1}", *facts)
+    given = [c for c in around.calls if any(change.message is message for change in c.changes)]
+    before = given[0].result.found.passages if given else ()
+    gone = [passage for passage in before if passage.id not in left]
+    listed = counted(len(passages), "passage") if found.lists_passages else ""
+    yield from parts.note(f"call {of + 1}", listed, f"{len(gone)} left out")
     for passage in passages:
         yield from parts.passage_blocks(passage, looked)
     for passage in gone:
         yield parts.passage(passage, looked, notes=["left out"], folded=True)
-    yield from parts.text(message.content, _READ, looked=looked, folded=bool(passages))
+    yield from parts.text(message.content, READ, looked=looked, folded=bool(passages))
     yield from parts.rest(found.without("passages"))
     yield from parts.rest(message.more)
 
 
-def _given(message: ChangedMessage, calls: Sequence[ToolCall]) -> ToolCall | None:
-    """The call whose result a node changed."""
-    changed = (c for c in calls if any(change.message is message for change in c.changes))
-    return next(changed, None)
-
-
-def _asked(asked: ModelQuestion, looked: Looked) -> Iterator[Block]:
+def _question_blocks(asked: ModelQuestion, looked: Looked) -> Iterator[Block]:
     """What it asked the agent's model."""
     yield from parts.note("asked the model", *parts.cost(asked, asked.usage))
     yield from parts.text(asked.system, "system prompt", folded=True)

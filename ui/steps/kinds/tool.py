@@ -1,8 +1,8 @@
 """Tool calls: as the model made them, what they brought, what evidence extraction left of it."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from branchwise.base.text import counted
 from branchwise.report.terminal.blocks import Block
@@ -12,10 +12,10 @@ from branchwise.trace.artifacts import RENDERED, ShownPassage, pieces
 from branchwise.trace.events import Tool
 from branchwise.trace.parts import Call, Extracted
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.kinds.modules import at_place, extracted
-from branchwise.ui.steps.parts import MAX_FACT, Looked, matches_blocks, rows_blocks
+from branchwise.ui.steps.parts import MAX_FACT, Looked
 from branchwise.ui.steps.words import Around, EventWords, says
 
+READ = "as the agent read it"
 MAX_QUERY_LINES = 12
 _QUERY = "query"
 _QUERY_WIDTH = 66
@@ -24,16 +24,27 @@ _MAX_WORD = 400
 
 
 def call_lines(call: Call) -> Iterator[str]:
-    """A call with its arguments."""
-    query = call.args[_QUERY] if _has_query(call) else None
-    if query is None:
+    """A call with its arguments; a SPARQL query stands whole, on lines of its own."""
+    if not _has_query(call):
         yield indented(f"calls {call.tool}({arguments(call.args)})")
         return
     others = {key: value for key, value in call.args.items() if key != _QUERY}
     yield indented(f"calls {call.tool}" + (f"({arguments(others)})" if others else ""))
-    lines = [part for line in query.strip().splitlines() for part in _wrapped(line)]
-    shown = (line if len(line) <= _MAX_WORD else f"{line[:_MAX_WORD]}…" for line in lines)
-    yield from (indented(f"  {line}") for line in few([*shown], MAX_QUERY_LINES))
+    lines = []
+    for line in call.args[_QUERY].strip().splitlines():
+        line = line.expandtabs(2).rstrip()
+        margin = line[: len(line) - len(line.lstrip())][: _QUERY_WIDTH // 2]
+        # Pieces that a terminal does not cut; words, and IRIs, stay whole.
+        lines += textwrap.wrap(
+            line.lstrip(),
+            _QUERY_WIDTH,
+            initial_indent=margin,
+            subsequent_indent=f"{margin}  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    shown = [line if len(line) <= _MAX_WORD else f"{line[:_MAX_WORD]}…" for line in lines]
+    yield from (indented(f"  {line}") for line in few(shown, MAX_QUERY_LINES))
 
 
 def arguments(args: Any) -> str:
@@ -61,7 +72,7 @@ def call_blocks(call: Call, title: str) -> Iterator[Block]:
             yield parts.as_json(others, head)
             head = ""
         for key, value in apart.items():
-            own = " ".join(filter(None, [head, f"· {key}" if head else key]))
+            own = f"{head} · {key}" if head else key
             yield from [parts.sparql(value, own)] if key == query else parts.text(value, own)
             head = ""
     yield from parts.overlong(name=call.name, id=call.id)
@@ -73,23 +84,6 @@ def _has_query(call: Call) -> bool:
     return is_sparql and isinstance(call.args.get(_QUERY), str)
 
 
-def _wrapped(line: str) -> list[str]:
-    """A line of a query in pieces that a terminal does not cut; words, and IRIs, stay whole."""
-    line = line.expandtabs(2).rstrip()
-    margin = line[: len(line) - len(line.lstrip())][: _QUERY_WIDTH // 2]
-    return textwrap.wrap(
-        line.lstrip(),
-        _QUERY_WIDTH,
-        initial_indent=margin,
-        subsequent_indent=f"{margin}  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-_READ = "as the agent read it"
-
-
 @says(Tool)
 class ToolWords(EventWords[Tool]):
     """The passages, matches, rows or text, or the error."""
@@ -97,7 +91,10 @@ class ToolWords(EventWords[Tool]):
     def label(self, body: Tool) -> str:
         if body.error:
             return f"{body.call.tool} failed: {body.error}"
-        return " ".join(filter(None, [body.call.tool, _found(body), _asked(body.call.args)]))
+        args = body.call.args
+        values = args.values() if isinstance(args, Mapping) else [args]
+        texts = [f'"{short(value)}"' for value in values if isinstance(value, str)]
+        return " ".join(filter(None, [body.call.tool, _size(body), *texts[:1]]))
 
     def lines(self, body: Tool, most: int) -> Iterator[str]:
         name, found = f"{body.call.tool}:", body.found
@@ -110,32 +107,40 @@ class ToolWords(EventWords[Tool]):
             yield begun("tool", f"{name} {short(first)}")
             yield from (indented(short(line)) for line in few(more, most))
         elif found.matches is not None:
-            yield begun("tool", f"{name} {_matches(body)}{arguments(body.call.args)}")
+            of = f"{count(len(found.matches), 'match', 'matches')} for "
+            of = "" if body.content.startswith("nothing is called") else of
+            yield begun("tool", f"{name} {of}{arguments(body.call.args)}")
             lines = body.content.splitlines()
             headed = bool(lines) and lines[0].endswith(":")
             yield from (indented(short(line)) for line in few(lines, most + headed))
         elif passages := found.passages:
-            asked = f"{counted(len(passages), 'passage')} for {arguments(body.call.args)}"
-            yield begun("tool", f"{name} {asked}")
+            of = f"{counted(len(passages), 'passage')} for {arguments(body.call.args)}"
+            yield begun("tool", f"{name} {of}")
             yield from map(indented, few([*map(_title, passages)], most, "more"))
         else:
             yield begun("tool", f"{name} {short(body.content)}")
 
     def blocks(self, body: Tool, around: Around) -> Iterator[Block]:
         """Arguments, then the error or all that came; extracted spans are marked in passages."""
-        looked, found = around.looked, body.found
+        looked, rendered = around.looked, body.found.rendered
         yield from call_blocks(body.call, f"call {body.of + 1}")
         yield from parts.note(*parts.cost(body))
         if body.error:
             why = body.failure or "failed"
             yield from parts.text(body.error, f"error: {why}", kind="error")
             yield from parts.overlong(failure=body.failure)
-            yield from parts.text(body.shown, _READ, folded=True)
+            yield from parts.text(body.shown, READ, folded=True)
         else:
-            yield from _rendered(body, looked)
-            yield from _brought(body, around)
-        yield from parts.rest(_beside(body))
-        yield from parts.rest(found.more)
+            # What the tool's own renderer showed of the call when it was made.
+            if isinstance(rendered, list):
+                title = f"as {parts.line(body.call.tool, MAX_FACT)} shows it"
+                yield from parts.text("\n".join(map(str, rendered)), title, looked=looked)
+            elif rendered is not None:
+                yield parts.as_json(rendered, RENDERED)
+            yield from _result(body, around)
+        asked = [question.record() for question in body.asked]
+        yield from parts.rest({**({"asked": asked} if asked else {}), **body.more})
+        yield from parts.rest(body.found.more)
 
     def brought(self, body: Tool) -> Iterable[str] | None:
         if body.error:
@@ -143,32 +148,16 @@ class ToolWords(EventWords[Tool]):
         return (text for piece in pieces(body.found, body.content) for text in piece.wording)
 
 
-def _found(body: Tool) -> str:
+def _size(body: Tool) -> str:
     """How much it brought; nothing of a text."""
     found, rows = body.found, body.found.rows
     if rows is not None:
         if rows.boolean is None:
             return count(len(rows), "row")
         return "yes" if rows.boolean else "no"
-    return (
-        ""
-        if found.is_text
-        else str(len(found.passages if found.matches is None else found.matches))
-    )
-
-
-def _asked(args: Any) -> str:
-    """The first text among the arguments."""
-    values = args.values() if isinstance(args, Mapping) else [args]
-    first = next((value for value in values if isinstance(value, str)), None)
-    return "" if first is None else f'"{short(first)}"'
-
-
-def _matches(body: Tool) -> str:
-    """How many things bear the name; nothing where the text says that none does."""
-    if body.content.startswith("nothing is called"):
+    if found.is_text:
         return ""
-    return f"{count(len(body.found.matches or ()), 'match', 'matches')} for "
+    return str(len(found.passages if found.matches is None else found.matches))
 
 
 def _title(passage: ShownPassage) -> str:
@@ -176,46 +165,52 @@ def _title(passage: ShownPassage) -> str:
     return f"{score}[{passage.id}] {passage.title}"
 
 
-def _rendered(body: Tool, looked: Looked) -> Iterator[Block]:
-    """What the tool's own renderer showed of the call when it was made."""
-    lines = body.found.rendered
-    if isinstance(lines, list):
-        title = f"as {parts.line(body.call.tool, MAX_FACT)} shows it"
-        yield from parts.text("\n".join(map(str, lines)), title, looked=looked)
-    elif lines is not None:
-        yield parts.as_json(lines, RENDERED)
-
-
-def _brought(body: Tool, around: Around) -> Iterator[Block]:
+def _result(body: Tool, around: Around) -> Iterator[Block]:
     found, looked = body.found, around.looked
     if found.is_text:
         yield from parts.text(body.shown, "result", looked=looked)
         return
-    extraction = next((one.extraction for one in around.calls if one.result is body), None)
+    extraction = next((call.extraction for call in around.calls if call.result is body), None)
     records = extraction.passages if extraction else ()
     for place, passage in enumerate(found.passages):
         yield from _passage(passage, at_place(passage.id, place, records), looked)
     if found.rows is not None:
-        yield from rows_blocks(found.rows, looked)
+        yield from parts.rows_blocks(found.rows, looked)
     if found.matches:
-        yield from matches_blocks(found.matches, looked)
+        yield from parts.matches_blocks(found.matches, looked)
     if found.repeats:
-        titles = "\n".join(parts.line(f"[{one.id}] {one.title}", MAX_FACT) for one in found.repeats)
-        yield from parts.text(titles, "shown before, by title only", looked=looked)
+        titles = [parts.line(f"[{again.id}] {again.title}", MAX_FACT) for again in found.repeats]
+        yield from parts.text("\n".join(titles), "shown before, by title only", looked=looked)
     is_empty = not (found.passages or found.rows or found.matches)
-    yield from parts.text(body.shown, _READ, looked=looked, folded=not is_empty)
+    yield from parts.text(body.shown, READ, looked=looked, folded=not is_empty)
 
 
 def _passage(passage: ShownPassage, record: Extracted | None, looked: Looked) -> Iterator[Block]:
     score = passage.score
-    notes = [f"{score:.4g}" if isinstance(score, float) else str(score)]
-    notes = [*(notes if score is not None else []), *([extracted(record)] if record else [])]
+    notes = [] if score is None else [f"{score:.4g}" if isinstance(score, float) else str(score)]
+    notes += [extracted(record)] if record else []
     notes += [f"passage {passage.part}"] if passage.part else []
     marks = spans_in(passage.text, record.spans) if record else ()
     yield from parts.passage_blocks(passage, looked, notes=notes, marks=marks)
 
 
-def _beside(body: Tool) -> dict[str, Any]:
-    """What a plug-in asked, and what is not known."""
-    asked = [one.record() for one in body.asked]
-    return {**({"asked": asked} if asked else {}), **body.more}
+def extracted(record: Extracted) -> str:
+    """What evidence extraction left of a passage, in few words."""
+    if record.how == "failed":
+        return "extraction failed, shown whole"
+    whole = " (whole)" if record.whole else ""
+    kept = f"{count(len(record.spans), 'span')}{whole}" if record.spans else "nothing extracted"
+    return f"{kept}, read before" if record.reused else kept
+
+
+class _WithId(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+T = TypeVar("T", bound=_WithId)
+
+
+def at_place(id: str, place: int, listed: Sequence[T]) -> T | None:
+    """What belongs to a passage, or the passage itself: at its place, in other orders by its id."""
+    return next((own for own in [*listed[place : place + 1], *listed] if own.id == id), None)

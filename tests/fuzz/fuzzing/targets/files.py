@@ -40,14 +40,8 @@ def through(*commands: Command) -> Callable[[Path], Verdict]:
 
 
 PROGRESS = (
-    "reading:",
-    "searching:",
-    "generating:",
-    "counting words:",
-    "indexing words:",
-    "encoding:",
-    "writing:",
-    "0/",
+    *("reading:", "searching:", "generating:", "counting words:", "indexing words:", "encoding:"),
+    *("writing:", "0/"),
 )
 """Beginnings of lines of progress."""
 
@@ -203,16 +197,8 @@ _PASSAGES = lines(
 )
 _PREDICTIONS = lines(
     {"id": "q1", "answers": {"King Kong (1933 film)": ["Merian C. Cooper", "Schoedsack"]}},
-    {
-        "id": "q2",
-        "answers": ["Steven Spielberg"],
-        "reasoning": "It is known.",
-        "citations": {"default": ["p1"]},
-        "evidence": ["p1", "p2"],
-        "epoch": 0,
-        "how": "strict",
-        "error": None,
-    },
+    {"id": "q2", "answers": ["Steven Spielberg"], "reasoning": "It is known.", "epoch": 0}
+    | {"citations": {"default": ["p1"]}, "evidence": ["p1", "p2"], "how": "strict", "error": None},
 )
 _STUDIES = (
     b"name: modules\nquestions: questions\nbase:\n  model: offline\n  corpus: corpus\n"
@@ -319,23 +305,14 @@ TARGETS = (
             ("corpus", "build", "--from", "condambigqa:dev.json", "--out", f"{_OUT}.C"),
         ),
     ),
-    Target(
-        "ambignq",
-        forms.json_value,
-        lambda _: [json.dumps(_AMBIGNQ).encode()],
-        in_file("dev.json", ("questions", "info", "ambignq:dev.json")),
-    ),
-    Target(
-        "fanoutqa",
-        forms.json_value,
-        lambda _: [json.dumps(_FANOUTQA).encode()],
-        in_file("dev.json", ("questions", "info", "fanoutqa:dev.json")),
-    ),
-    Target(
-        "cambignq",
-        forms.json_value,
-        lambda _: [json.dumps(_CAMBIGNQ).encode()],
-        in_file("dev.json", ("questions", "info", "cambignq:dev.json")),
+    *(
+        Target(
+            form,
+            forms.json_value,
+            lambda _, rows=rows: [json.dumps(rows).encode()],
+            in_file("dev.json", ("questions", "info", f"{form}:dev.json")),
+        )
+        for form, rows in (("ambignq", _AMBIGNQ), ("fanoutqa", _FANOUTQA), ("cambignq", _CAMBIGNQ))
     ),
     Target(
         "mdcr",
@@ -423,9 +400,7 @@ TARGETS = (
         "triples",
         _after_name(forms.triples),
         _triples,
-        named_file(
-            _made_from("NAME", "--schema", str(SLICE / "films.yaml")),
-        ),
+        named_file(_made_from("NAME", "--schema", str(SLICE / "films.yaml"))),
     ),
     Target(
         "graphs",

@@ -59,11 +59,7 @@ TARGETS = (
         "indexes",
         forms.member,
         members("corpus", "index/**/*"),
-        in_folder(
-            "corpus",
-            ("corpus", "info", "folder"),
-            (*_SEARCH, "bm25"),
-        ),
+        in_folder("corpus", ("corpus", "info", "folder"), (*_SEARCH, "bm25")),
         needs=("corpus",),
     ),
     Target(

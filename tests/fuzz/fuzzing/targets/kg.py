@@ -116,26 +116,14 @@ def _asked(ground: Ground, here: Path) -> Iterator[Check]:
         except KgError as error:
             return plain(str(error), "refused")
         finally:
-            _in_time(began)
+            if (took := time.monotonic() - began) > 10 * _QUERIES_SECONDS:
+                raise FoundError(f"a query with {_QUERIES_SECONDS} seconds took {took:.0f}")
         return "accepted"
 
     try:
         yield check
     finally:
         kg.close()
-
-
-def _in_time(began: float) -> None:
-    took = time.monotonic() - began
-    if took > 10 * _QUERIES_SECONDS:
-        raise FoundError(f"a query with {_QUERIES_SECONDS} seconds took {took:.0f}")
-
-
-def _answer(data: bytes) -> Answer:
-    """Status and media type stand on the first line."""
-    head, _, body = data.partition(b"\n")
-    status, _, media = head.decode("latin-1").partition(" ")
-    return Answer(body, media, int(status))
 
 
 def answered_by(search_api: bool = False) -> Callable[[Ground, Path], Opened]:
@@ -156,7 +144,10 @@ def answered_by(search_api: bool = False) -> Callable[[Ground, Path], Opened]:
             asks = _searches(kg) if search_api else _all_asks(kg)
 
             def check(data: bytes) -> Verdict:
-                server.answer = _answer(data)
+                # Status and media type stand on the first line.
+                head, _, body = data.partition(b"\n")
+                status, _, media = head.decode("latin-1").partition(" ")
+                server.answer = Answer(body, media, int(status))
                 answered = [_is_answered(ask) for ask in asks]
                 return "accepted" if any(answered) else "refused"
 

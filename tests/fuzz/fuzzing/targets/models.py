@@ -192,37 +192,13 @@ _CONDITIONAL = [
 ]
 
 
-def _in_conditional_run(reply: Reply) -> Callable[[Ground, Path], Opened]:
-    """The same of a question about conditions, without tools."""
-
-    @contextmanager
-    def opened(_: Ground, here: Path) -> Iterator[Check]:
-        from branchwise.agents.decoding import Decoding
-        from branchwise.corpora.loaders import load_questions
-        from branchwise.graphs.system import Budget, System
-
-        (here / "q.json").write_text(json.dumps(_CONDITIONS))
-        questions = load_questions(f"mdcr:{here / 'q.json'}")
-        with serving() as server:
-            system = System(
-                model=f"openai:m@{server.url}/v1",
-                decoding=Decoding(attempts=1, timeout=20),
-                budget=Budget(turns=1, seconds=20),
-            )
-
-            def check(data: bytes) -> Verdict:
-                server.answer = reply(data)
-                return _answered(questions, system, here / "R", "q1-q3")
-
-            yield check
-
-    return opened
-
-
 def in_run(
-    reply: Reply, with_kg: bool = False, **settings: Any
+    reply: Reply, with_kg: bool = False, conditional: bool = False, **settings: Any
 ) -> Callable[[Ground, Path], Opened]:
-    """A question is run with a model that answers everything so; it ends scored, or as failed."""
+    """A question is run with a model that answers everything so; it ends scored, or as failed.
+
+    `conditional`: it is about conditions, without tools.
+    """
 
     @contextmanager
     def opened(ground: Ground, here: Path) -> Iterator[Check]:
@@ -230,33 +206,35 @@ def in_run(
         from branchwise.corpora.loaders import load_questions
         from branchwise.graphs.system import Budget, System
 
-        questions = load_questions(str(ground.questions))
+        if conditional:
+            (here / "q.json").write_text(json.dumps(_CONDITIONS))
+            questions, sources = load_questions(f"mdcr:{here / 'q.json'}"), {}
+        else:
+            questions = load_questions(str(ground.questions))
+            sources = {"corpus": str(ground.corpus), "retriever": "bm25"}
+        if with_kg:
+            sources["kg"] = str(ground.kg)
         kept = ("stream", "tool_protocol", "structured")
-        decoding = Decoding(
-            attempts=1, timeout=20, **{k: settings.pop(k) for k in kept if k in settings}
-        )
-        kg = {"kg": str(ground.kg)} if with_kg else {}
+        chosen = {k: settings.pop(k) for k in kept if k in settings}
         with serving() as server:
             system = System(
                 model=f"openai:m@{server.url}/v1",
-                corpus=str(ground.corpus),
-                retriever="bm25",
-                decoding=decoding,
-                budget=Budget(turns=3, calls=4, seconds=20),
-                **kg,
+                decoding=Decoding(attempts=1, timeout=20, **chosen),
+                budget=Budget(turns=1 if conditional else 3, calls=4, seconds=20),
+                **sources,
                 **settings,
             )
 
             def check(data: bytes) -> Verdict:
                 server.answer = reply(data)
-                return _answered(questions, system, here / "R")
+                return _answered(questions, system, here / "R", "q1-q3" if conditional else "q1")
 
             yield check
 
     return opened
 
 
-def _answered(questions: Any, system: Any, out: Path, id: str = "q1") -> Verdict:
+def _answered(questions: Any, system: Any, out: Path, id: str) -> Verdict:
     """Run the first question; whether it ended with an answer."""
     from branchwise.eval.selection import Selection
     from branchwise.runs import experiment
@@ -338,33 +316,26 @@ _SENTENCES = [
     b"Here you are:\n\n1. You must be under 25 years old or sing in a choir.\n2: No.\n",
 ]
 _RUN = ("questions", "corpus")
+_MODULES = in_run(_as_text, expand=True, extract=True, tool_protocol="text")
 TARGETS = (
     Target("sentences-of-writers", forms.text, lambda _: _SENTENCES, _writing),
-    Target("replies", forms.json_value, lambda _: _BODIES, in_run(as_body), needs=_RUN),
+    Target("replies", forms.json_value, lambda _: _BODIES, in_run(as_body), _RUN),
     Target("errors-of-models", forms.json_value, lambda _: _ERRORS, in_run(_as_error), _RUN, False),
-    Target(
-        "streams", forms.events, lambda _: _STREAMS, in_run(_as_stream, stream=True), needs=_RUN
-    ),
-    Target("answers", forms.json_texts, lambda _: _ANSWERS, in_run(_as_text), needs=_RUN),
+    Target("streams", forms.events, lambda _: _STREAMS, in_run(_as_stream, stream=True), _RUN),
+    Target("answers", forms.json_texts, lambda _: _ANSWERS, in_run(_as_text), _RUN),
     Target(
         "conditional-answers",
         forms.json_texts,
         lambda _: _CONDITIONAL,
-        _in_conditional_run(_as_text),
+        in_run(_as_text, conditional=True),
     ),
-    Target(
-        "answers-of-modules",
-        forms.json_texts,
-        lambda _: _ANSWERS,
-        in_run(_as_text, expand=True, extract=True, tool_protocol="text"),
-        needs=_RUN,
-    ),
+    Target("answers-of-modules", forms.json_texts, lambda _: _ANSWERS, _MODULES, _RUN),
     Target(
         "tool-arguments",
         forms.json_value,
         lambda _: _ARGUMENTS,
         in_run(_as_call, with_kg=True),
-        needs=(*_RUN, "kg"),
+        (*_RUN, "kg"),
     ),
-    Target("verdicts", forms.json_texts, lambda _: _VERDICTS, _scoring, needs=("questions",)),
+    Target("verdicts", forms.json_texts, lambda _: _VERDICTS, _scoring, ("questions",)),
 )

@@ -4,19 +4,16 @@ import asyncio
 import http.client
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fuzzing import forms
 from fuzzing.ground import Ground
 from fuzzing.servers import Answer, serving
-from fuzzing.target import Check, Opened, Target
+from fuzzing.target import Check, Target
 from fuzzing.verdicts import FoundError, Verdict, plain, refused
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
 
 _DOCUMENT = {"id": "p1", "contents": '"Heat"\nHeat is a film of 1995.'}
 _RANKINGS = [
@@ -88,37 +85,35 @@ def _searched(ground: Ground, here: Path) -> Iterator[Check]:
         yield check
 
 
-def asked_of(
-    make: Callable[[Ground, list[str]], "ASGIApp"], path: str
-) -> Callable[[Ground, Path], Opened]:
+@contextmanager
+def _asked(ground: Ground, here: Path) -> Iterator[Check]:
     """Inputs are bodies of requests to a server of ours; it refuses in JSON, and stays."""
+    from branchwise.corpora.open import open_retriever
+    from branchwise.tools.batcher import Batcher
+    from branchwise.tools.retrieval_server import retrieve_app
+    from branchwise.tools.web_server import listen
+    from branchwise.tools.web_server import web_server
 
-    @contextmanager
-    def opened(ground: Ground, here: Path) -> Iterator[Check]:
-        from branchwise.tools.web_server import listen, web_server
+    complaints: list[str] = []
+    app = retrieve_app(Batcher(open_retriever(ground.corpus, "bm25")), complaints.append)
+    listener, server = listen("127.0.0.1", 0, "fuzz"), web_server(app)
+    sockets = {"sockets": [listener.socket]}
+    thread = threading.Thread(target=server.run, kwargs=sockets, daemon=True)
+    thread.start()
+    port = listener.socket.getsockname()[1]
 
-        complaints: list[str] = []
-        listener, server = listen("127.0.0.1", 0, "fuzz"), web_server(make(ground, complaints))
-        thread = threading.Thread(
-            target=server.run, kwargs={"sockets": [listener.socket]}, daemon=True
-        )
-        thread.start()
-        port = listener.socket.getsockname()[1]
+    def check(data: bytes) -> Verdict:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=9)
+        try:
+            connection.request("POST", "/retrieve", data, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            return _verdict(response.status, response.read(), complaints)
+        finally:
+            connection.close()
 
-        def check(data: bytes) -> Verdict:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=9)
-            try:
-                connection.request("POST", path, data, {"Content-Type": "application/json"})
-                response = connection.getresponse()
-                return _verdict(response.status, response.read(), complaints)
-            finally:
-                connection.close()
-
-        yield check
-        server.should_exit = True
-        thread.join(5)
-
-    return opened
+    yield check
+    server.should_exit = True
+    thread.join(5)
 
 
 def _verdict(status: int, body: bytes, complaints: list[str]) -> Verdict:
@@ -129,14 +124,6 @@ def _verdict(status: int, body: bytes, complaints: list[str]) -> Verdict:
         return plain(said[:3000].replace(",", "\n"), "accepted")
     json.loads(said)
     return plain(said, "refused")
-
-
-def _retrieve_app(ground: Ground, complaints: list[str]) -> "ASGIApp":
-    from branchwise.corpora.open import open_retriever
-    from branchwise.tools.batcher import Batcher
-    from branchwise.tools.retrieval_server import retrieve_app
-
-    return retrieve_app(Batcher(open_retriever(ground.corpus, "bm25")), complaints.append)
 
 
 @contextmanager
@@ -190,12 +177,6 @@ def _said(request: bytes, data: bytes) -> Answer:
 
 TARGETS = (
     Target("retrieval-answers", forms.json_value, lambda _: _RANKINGS, _searched),
-    Target(
-        "retrieval-requests",
-        forms.json_value,
-        lambda _: _REQUESTS,
-        asked_of(_retrieve_app, "/retrieve"),
-        needs=("corpus",),
-    ),
+    Target("retrieval-requests", forms.json_value, lambda _: _REQUESTS, _asked, ("corpus",)),
     Target("mcp-answers", forms.json_value, lambda _: _RESULTS, _as_mcp_server),
 )
