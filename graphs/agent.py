@@ -43,6 +43,7 @@ from branchwise.tools.registry import (
     NAMES_TOOL,
     SEARCH_TOOL,
     ToolContext,
+    close_now,
     default_tools,
     injection_context,
     make_tools,

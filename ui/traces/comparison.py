@@ -125,7 +125,7 @@ def _key(event: Event) -> _Key:
         case Retry() | LeftOut() | Remark():
             sort = body.role
     # What could not be read of a step may differ, too.
-    content = event.data if body.problems else body.deed()
+    content = event.data if body.problems else body.without_around()
     return _Key(event.kind, sort, json.dumps(content, sort_keys=True, default=str))
 
 

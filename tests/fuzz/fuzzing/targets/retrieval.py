@@ -91,8 +91,7 @@ def _asked(ground: Ground, here: Path) -> Iterator[Check]:
     from branchwise.corpora.open import open_retriever
     from branchwise.tools.batcher import Batcher
     from branchwise.tools.retrieval_server import retrieve_app
-    from branchwise.tools.web_server import listen
-    from branchwise.tools.web_server import web_server
+    from branchwise.tools.web_server import listen, web_server
 
     complaints: list[str] = []
     app = retrieve_app(Batcher(open_retriever(ground.corpus, "bm25")), complaints.append)
