@@ -6,7 +6,7 @@ from branchwise import resume, run
 from branchwise.eval.errors.attribution import attribute
 from branchwise.graphs.system import System
 from branchwise.report.terminal.lost_answers import why_missing
-from branchwise.runs.forks.making import make_fork, run_fork
+from branchwise.runs.forks import make_fork, run_fork
 from branchwise.ui.steps.describe import describe, label
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import blocks

@@ -9,7 +9,7 @@ from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import Brief
-from branchwise.runs.forks.making import Changes, make_fork, run_fork
+from branchwise.runs.forks import Changes, make_fork, run_fork
 from branchwise.runs.scoring.score import score_answers
 from branchwise.runs.store import open_run
 from support.by_role import by_role, counts, role_of, user_of

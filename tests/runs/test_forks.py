@@ -12,8 +12,7 @@ import pytest
 
 from branchwise import resume, run
 from branchwise.base.errors import InputError
-from branchwise.runs.forks import Changes, editable, make_fork, run_fork
-from branchwise.runs.forks.edits import edited
+from branchwise.runs.forks import Changes, editable, edited, make_fork, run_fork
 from branchwise.runs.store import open_run
 from branchwise.runs.studies.folder import default_folder
 from branchwise.trace.executions import executions, taken_up_at
