@@ -44,8 +44,8 @@ from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.store import RunStore, open_run
 from branchwise.runs.store.connection import PAGE_SIZE
+from branchwise.runs.store.merging import recover_run
 from branchwise.runs.store.recordings import open_recordings
-from branchwise.runs.store.salvage import recover_run
 from branchwise.runs.store.verifying import verify_run
 
 FILE, LOG = "run.sqlite", "run.sqlite-wal"

@@ -132,37 +132,30 @@ class Sample:
 def _expected(values: Sequence[float], done: int, left: int) -> Expected:
     """The total of the first `done` values, and of `left` more like all of them."""
     paid, mean = math.fsum(values[:done]), fmean(values)
-    factor = math.exp(_t(len(values) - 1) * _relative_error(values, mean))
+    # One item says nothing of how they differ: a factor of 2 each way.
+    spread = math.log(2.0) if mean else 0.0
+    if len(values) > 1 and mean:
+        freedom = len(values) - 1
+        t = _T_90[freedom - 1] if freedom <= len(_T_90) else _NORMAL_90
+        spread = t * (stdev(values) / mean / math.sqrt(len(values)))
+    factor = math.exp(spread)
     return Expected(paid + mean * left, paid + mean * left / factor, paid + mean * left * factor)
-
-
-def _relative_error(values: Sequence[float], mean: float) -> float:
-    if len(values) < 2 or not mean:
-        # One item says nothing of how they differ: a factor of 2 each way.
-        return math.log(2.0) / _NORMAL_90 if mean else 0.0
-    return stdev(values) / mean / math.sqrt(len(values))
-
-
-def _t(freedom: int) -> float:
-    if freedom < 1:
-        return _NORMAL_90
-    return _T_90[freedom - 1] if freedom <= len(_T_90) else _NORMAL_90
 
 
 def together(estimates: Iterable[Estimate | None]) -> Estimate | None:
     """The estimate of several systems; None if one has none."""
-    found = list(estimates)
-    known = [one for one in found if one is not None]
-    if not known or len(known) < len(found):
+    every = list(estimates)
+    known = [one for one in every if one is not None]
+    if not known or len(known) < len(every):
         return None
     calls: dict[str, float] = {}
     tokens, cost = known[0].tokens, known[0].cost
-    for one in known:
+    for n, one in enumerate(known):
         for role, count in one.calls.items():
             calls[role] = calls.get(role, 0.0) + count
-    for one in known[1:]:
-        tokens = tokens.plus(one.tokens)
-        cost = cost.plus(one.cost) if cost and one.cost else None
+        if n:
+            tokens = tokens.plus(one.tokens)
+            cost = cost.plus(one.cost) if cost and one.cost else None
     return Estimate(
         min(one.sample for one in known),
         calls,

@@ -61,10 +61,6 @@ def _variant(value: str | None) -> str | None:
     return value
 
 
-def _as_path(value: Any) -> Any:
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
-
-
 class _Options(BaseModel, metaclass=NamedSettings):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -107,7 +103,7 @@ class PriceOptions(_Options):
 
     prices: Annotated[
         Text | None,
-        BeforeValidator(_as_path),
+        BeforeValidator(lambda path: os.fspath(path) if isinstance(path, os.PathLike) else path),
         Setting(
             "YAML file with model prices that override the built-in ones.",
             panel=SCORING,

@@ -152,7 +152,7 @@ async def run_parts(
     refused key, a spent allowance and a server that stays away stop the pass; any other failure
     ends its item alone. Closes the agents. Raises StoreError."""
     passes = [_Pass(number, part) for number, part in enumerate(parts)]
-    pending = [p.pending(retry_failed, pilot) for p in passes]
+    pending = [one.pending(retry_failed, pilot) for one in passes]
     items = heapq.merge(*pending, key=lambda todo: todo[1].item)
     stopped: str | None = None
     is_endless = False
@@ -182,7 +182,14 @@ async def _answer_all(
     items: Iterator[tuple["_Pass", PendingItem]], answer: AnswerItem, concurrency: int
 ) -> None:
     gate = Gate()
-    workers = [asyncio.ensure_future(_take(items, answer, gate)) for _ in range(concurrency)]
+
+    async def work() -> None:
+        await gate.passed()
+        for its_pass, pending in items:
+            its_pass.ended(pending, await answer(its_pass.number, pending))
+        gate.is_open = True
+
+    workers = [asyncio.ensure_future(work()) for _ in range(concurrency)]
     with _interrupts(workers):
         try:
             await asyncio.gather(*workers)
@@ -190,15 +197,6 @@ async def _answer_all(
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-
-
-async def _take(
-    items: Iterator[tuple["_Pass", PendingItem]], answer: AnswerItem, gate: "Gate"
-) -> None:
-    await gate.passed()
-    for its_pass, pending in items:
-        its_pass.ended(pending, await answer(its_pass.number, pending))
-    gate.is_open = True
 
 
 class Gate:
@@ -241,14 +239,11 @@ class _Pass:
         self.failed += failed
         self.done += not failed
         self._part.observer.ended(pending.question, record)
-        self._watch(pending.question.id, record["error"])
-
-    def _watch(self, question: str, error: str | None) -> None:
-        kind, _, words = (error or "").partition(": ")
+        kind, _, words = (record["error"] or "").partition(": ")
         failing = re.sub(r"\d+", "#", words) if kind in _PASSING else ""
         if failing != self._failing:
             self._failing, self._alike = failing, set()
-        self._alike |= {question} if failing else set()
+        self._alike |= {pending.question.id} if failing else set()
         if len(self._alike) >= ENDLESS:
             name = f"{self._part.name}: " if self._part.name else ""
             what = f"{len(self._alike)} questions in a row failed alike"

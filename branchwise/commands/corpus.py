@@ -115,14 +115,14 @@ EncoderName = Annotated[
         "bundled all-MiniLM-L6-v2."
     ),
 ]
-Backend = Annotated[
+BackendOption = Annotated[
     Literal["auto", "torch", "openvino"], _of_encoder("auto uses openvino where it is installed.")
 ]
-Dtype = Annotated[
+DtypeOption = Annotated[
     Literal["auto", "float32", "float16"],
     _of_encoder("number format of the vectors. auto: float16; float32 with --from-vectors."),
 ]
-VectorFile = Annotated[
+VectorsOption = Annotated[
     Path | None,
     _of_encoder(
         "take the vectors that --encoder made of this corpus elsewhere: .npy, .parquet, or a Flat "
@@ -157,9 +157,9 @@ def index(
     kind: KindName = DEFAULT,
     encoder: EncoderName = None,
     name: Annotated[str | None, typer.Option(help="Name of the index. Default: its kind.")] = None,
-    backend: Backend = "auto",
-    dtype: Dtype = "auto",
-    from_vectors: VectorFile = None,
+    backend: BackendOption = "auto",
+    dtype: DtypeOption = "auto",
+    from_vectors: VectorsOption = None,
     from_flashrag: FlashragFile = None,
     query_prefix: QueryPrefix = None,
     passage_prefix: PassagePrefix = None,

@@ -18,8 +18,7 @@ from branchwise.commands.question_files import check_place
 from branchwise.corpora.loaders import load_questions
 from branchwise.report.terminal.console import console, echo, harmless_json, output
 from branchwise.runs.store import RunReader, open_run
-from branchwise.runs.store.merging import merge_runs
-from branchwise.runs.store.salvage import Recovery
+from branchwise.runs.store.merging import Recovery, merge_runs
 from branchwise.runs.store.verifying import Verdict, verify_run
 from branchwise.runs.studies.folder import folder_runs, recover_folder
 

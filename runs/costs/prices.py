@@ -203,27 +203,18 @@ def _keys(model_spec: str) -> Iterator[tuple[str, bool]]:
         spec = ModelSpec.parse(model_spec)
     except InputError:
         return
-    for name in _names(spec):
+    # The model without its server; then without its date, too, where its name ends in one.
+    names = [spec.model if spec.provider == "openai" else str(spec)]
+    if dated := _DATED.fullmatch(spec.name):
+        names.append(f"{spec.provider}:{dated['base']}")
+    for name in names:
         if spec.base_url:
             yield f"{name}@{spec.base_url}", True
         yield name, True
-        if _is_own(spec):
+        address = urlsplit(spec.base_url or "")
+        is_own = address.scheme == "https" and address.netloc.lower() == _OWN_HOST
+        if is_own or spec.base_url is None:
             yield name, False
-
-
-def _names(spec: ModelSpec) -> Iterator[str]:
-    """The model without its server; then without its date, too, where its name ends in one."""
-    yield spec.model if spec.provider == "openai" else str(spec)
-    if dated := _DATED.fullmatch(spec.name):
-        yield f"{spec.provider}:{dated['base']}"
-
-
-def _is_own(spec: ModelSpec) -> bool:
-    """Whether it is OpenAI's own service that is asked, or none (`offline`)."""
-    if spec.base_url is None:
-        return True
-    address = urlsplit(spec.base_url)
-    return address.scheme == "https" and address.netloc.lower() == _OWN_HOST
 
 
 PRICES, LIMIT = "prices.yaml", "max-cost"
@@ -233,23 +224,22 @@ _RUNS, _STUDY = "runs", "study.json"
 def keep_prices(folder: Path, path: Path | None) -> None:
     """Keep a file of prices in the folder; None: what is kept there stays."""
     kept = folder / PRICES
-    if path is None or path.resolve() == kept.resolve():
-        return
-    try:
-        write_bytes(kept, path.read_bytes())
-    except OSError as error:
-        raise _cannot_save("prices", kept, error) from None
+    if path is not None and path.resolve() != kept.resolve():
+        try:
+            write_bytes(kept, path.read_bytes())
+        except OSError as error:
+            what = f"cannot save the prices ({error.strerror or error})"
+            raise InputError(what, where=str(kept)) from None
 
 
 def keep_limit(run: Path, most: float | None) -> None:
     """Keep what a run may cost, in USD; None: what is kept there stays."""
-    kept = run / LIMIT
-    if most is None:
-        return
-    try:
-        write_bytes(kept, f"{most!r}\n".encode())
-    except OSError as error:
-        raise _cannot_save("limit of cost", kept, error) from None
+    if most is not None:
+        try:
+            write_bytes(run / LIMIT, f"{most!r}\n".encode())
+        except OSError as error:
+            what = f"cannot save the limit of cost ({error.strerror or error})"
+            raise InputError(what, where=str(run / LIMIT)) from None
 
 
 def limit_of(run: Path | None, given: float | None = None) -> float | None:
@@ -267,10 +257,6 @@ def limit_of(run: Path | None, given: float | None = None) -> float | None:
         remedy = "give the limit again with --max-cost, or remove the file"
         raise InputError("is not an amount in USD", where=str(kept), remedy=remedy)
     return most
-
-
-def _cannot_save(what: str, kept: Path, error: OSError) -> InputError:
-    return InputError(f"cannot save the {what} ({error.strerror or error})", where=str(kept))
 
 
 def kept_prices(folder: Path) -> Path | None:

@@ -9,8 +9,8 @@ from branchwise.agents.outages import PassEndedError
 from branchwise.agents.reply import ModelError
 from branchwise.agents.restraints import Restraints
 from branchwise.runs.answering import HasAnswers
-from branchwise.runs.on_ray.channel import GATHERED
 from branchwise.runs.on_ray.messages import (
+    GATHERED,
     Gone,
     Granted,
     ItemEnded,

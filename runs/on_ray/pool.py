@@ -37,7 +37,7 @@ _MOST_DEATHS = 5
 
 
 class RayPool:
-    """An engine (`eval.runner.Engine`) whose workers are opened before a run folder is made."""
+    """An engine (`runs.runner.Engine`) whose workers are opened before a run folder is made."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class _Pass:
         self._changed = asyncio.Event()
 
     async def answer(self, part: int, pending: PendingItem) -> dict[str, Any]:
-        """Implements `eval.runner.AnswerItem`: by the worker that has the fewest items."""
+        """Implements `runs.runner.AnswerItem`: by the worker that has the fewest items."""
         recorded, deaths = -1, 0
         while True:
             link = await self._least_busy()

@@ -21,12 +21,15 @@ from branchwise.corpora.scratch import Scratch
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.system import System
 from branchwise.runs.answering import Answering, status_of
-from branchwise.runs.on_ray.channel import Channel, ItemCommits, SharedAllowance, SharedLimits
 from branchwise.runs.on_ray.messages import (
+    Channel,
     Gone,
     Granted,
+    ItemCommits,
     ItemEnded,
     Opening,
+    SharedAllowance,
+    SharedLimits,
     StartItem,
     Stopped,
     WorkerOpened,
@@ -62,13 +65,13 @@ def laid_out(system: System, files: Mapping[str, bytes], room: Scratch) -> Syste
         return system
     root = room.folder
     for path, body in files.items():
-        place = _below(root, path)
+        place = root / path.lstrip("/")
         if not _is_here(place, body):
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(body)
 
     def moved(spec: str) -> str:
-        return str(_below(root, spec)) if _file_of(spec) else spec
+        return str(root / spec.lstrip("/")) if _file_of(spec) else spec
 
     changes: dict[str, object] = {"nodes": tuple(map(moved, system.nodes))}
     if system.tools is not None:
@@ -76,7 +79,7 @@ def laid_out(system: System, files: Mapping[str, bytes], room: Scratch) -> Syste
     if system.retriever is not None and is_plugin_retriever(system.retriever):
         changes["retriever"] = moved(system.retriever)
     if system.prompts is not None:
-        changes["prompts"] = str(_below(root, system.prompts))
+        changes["prompts"] = str(root / system.prompts.lstrip("/"))
     return system.model_copy(update=changes)
 
 
@@ -89,10 +92,6 @@ def _is_here(path: Path, body: bytes) -> bool:
         return path.read_bytes() == body
     except OSError:
         return False
-
-
-def _below(root: Path, path: str) -> Path:
-    return root / path.lstrip("/")
 
 
 _BETWEEN_OUTAGES = 1.0

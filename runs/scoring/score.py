@@ -185,7 +185,7 @@ def _score_file(file: PredictionsFile, settings: ScoringSettings) -> ScoredAnswe
     costs, counts = NO_COSTS, scores.counts
     if choice.asks:
         costs = file_costs(counts.items, counts.failed, spent_by(choice, settled), prices)
-    errors: tuple[ItemErrors, ...] | None = None
+    errors = None
     if task.is_attributable:
         with without_cycle_search():
             errors = tuple(attribute(item, ()) for item in settled.items)
@@ -220,7 +220,6 @@ def _score_run(run: RunReader, settings: ScoringSettings) -> tuple[ScoredAnswers
         if system.decoding.api != "auto":
             roles = asked_by(system.decoding.api, roles)
         headers = checked_headers(run.system.get("headers") or {})
-    pending = run.progress()["pending"]
     path, pending = run.path, run.progress()["pending"]
     answers = _Answers(
         path, task, items, choice, metrics, prompts, keys, roles, headers, run.system, pending

@@ -1,35 +1,42 @@
-"""Joining runs of one system over different questions into one new run.
+"""New runs made of others: runs of one system joined, and what is whole of a damaged one saved.
 
-The runs are only read. Scores are left out: scoring makes them again from the items.
-"""
+The runs are only read. Scores are left out: scoring makes them again from the items."""
 
 import math
+import os
+import shlex
+import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from branchwise.base.atomic import new_folder
+from branchwise.base.atomic import new_folder, room_for
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import questions_digest
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.scratch import scratch_folder
 from branchwise.runs.costs.prices import keep_limit, keep_prices, kept_prices, limit_of
-from branchwise.runs.store.new_run import begin_file, new_file, places, put_question
+from branchwise.runs.store.connection import DATABASE, DamagedError
+from branchwise.runs.store.new_run import begin_file, hold, new_file, places, put_question
 from branchwise.runs.store.passages import StoredPassages, references
-from branchwise.runs.store.reader import open_run
-from branchwise.runs.store.run_file import RunFile, RunSpec
+from branchwise.runs.store.reader import Place, RunReader, open_run
+from branchwise.runs.store.run_file import RunFile, RunSpec, check_of_study
 from branchwise.runs.store.tables import (
     ENDED,
     INSERT_PASSAGE,
+    LATER,
+    Row,
+    columns_of,
     create_table,
     insert_into,
     pack_ended,
 )
-from branchwise.runs.store.verifying import check_whole
+from branchwise.runs.store.verifying import ReadableRows, Survey, check_whole, survey
 
 _SAME = {"task": "task", "epochs": "number of epochs", "scoring": "way of scoring"}
 """What runs have in common besides their system, in words."""
@@ -177,3 +184,172 @@ def _copy(
     # Runs whose judge was asked the same keep the reply of the first.
     insert = insert_into("judgements", "INSERT OR IGNORE")
     connection.executemany(insert, file.each("judgements"))
+
+
+_SAVED = ("passages", "questions", "items", "opening", "events", "responses", "judgements", "reach")
+"""Scores and their errors are left out: scoring makes them again from the recovered items."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Rows `saved` of each kind (`items`: whole ones), questions given again, items that start
+    again as (id, epoch), and responses of these that are lost, as far as their rows say."""
+
+    run: Path
+    items: int
+    saved: Mapping[str, int]
+    questions_given: Sequence[str]
+    begun_again: Sequence[tuple[str, int]]
+    responses_lost: int
+    damaged: Mapping[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "run": str(self.run),
+            "items": self.items,
+            "saved": dict(self.saved),
+            "questions_given": list(self.questions_given),
+            "begun_again": [{"id": id, "epoch": epoch} for id, epoch in self.begun_again],
+            "responses_lost": self.responses_lost,
+            "damaged": dict(self.damaged),
+        }
+
+
+def recover_run(run: Path, out: Path, questions: QuestionSet | None = None) -> Recovery:
+    """Make a run at `out` of everything whole in the one at `run`, which is only read. `questions`:
+    the run's own set, for lost ones. Raises InputError."""
+    RunReader.check(run)
+    with _copied(run) as copy:
+        try:
+            file = RunFile(copy, tolerant=True)
+        except DamagedError:
+            raise InputError(
+                "the run's settings are lost; without them it cannot be used",
+                where=str(run / DATABASE),
+                remedy="restore the file, or run again",
+            ) from None
+        with closing(file), new_file(out) as connection:
+            return _Recovering(connection, file, run).fill(out, questions)
+
+
+@contextmanager
+def _copied(run: Path) -> Iterator[Path]:
+    """A folder with a copy of the run's file and log: reading may change the latter."""
+    handle = hold(run) if os.access(run, os.W_OK) else None
+    try:
+        with scratch_folder("branchwise-recover-") as folder:
+            for name in (DATABASE, f"{DATABASE}-wal"):
+                if (run / name).exists():
+                    with room_for(folder / name):
+                        shutil.copyfile(run / name, folder / name)
+            yield folder
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+class _Recovering:
+    def __init__(self, connection: sqlite3.Connection, old: RunFile, run: Path) -> None:
+        self._new, self._old, self._run = connection, old, run
+        self._remains = ReadableRows(old)
+        check_of_study(run, old.meta)
+        meta = old.meta
+        self._spec = RunSpec(**{f.name: meta[f.name] for f in fields(RunSpec) if f.name in meta})
+        self._layout = begin_file(connection, self._spec, old.question_count, old.opening_count)
+
+    def fill(self, out: Path, questions: QuestionSet | None) -> Recovery:
+        self._add_rows()
+        given = self._add_questions(questions)
+        self._restore_opening()
+        content = self._survey()
+        ids = [content.questions[n] for n in range(self._old.question_count)]
+        items = places(self._spec, ids)
+        kept = {p.item for p in items if content.has_ended(p.item) and content.is_whole(p.item)}
+        again = [place for place in items if place.item not in kept]
+        self._begin_again(again)
+        begun, responses_lost = [], 0
+        for place in again:
+            state = content.items.get(place.item)
+            # An item that was never run has nothing to lose.
+            if state is None or state.status != "pending":
+                begun.append((content.questions[place.question], place.epoch))
+            if state and state.responses:
+                left = self._count("responses WHERE item = ?", place.item)
+                responses_lost += max(0, state.responses - left)
+        tables = ("questions", "events", "responses", "passages", "judgements")
+        saved = {"items": len(kept)} | {table: self._count(table) for table in tables}
+        pack_ended(self._new, self._layout, also_rest=True)
+        damaged = dict(+self._remains.damaged)
+        return Recovery(out, len(items), saved, given, begun, responses_lost, damaged)
+
+    def _add_rows(self) -> None:
+        for table in LATER:
+            self._new.execute(create_table(table))
+        for table in _SAVED:
+            insert = insert_into(table, "INSERT OR IGNORE")
+            self._new.executemany(insert, self._remains(table))
+        self._new.execute("DELETE FROM items WHERE item > ?", (self._old.item_count,))
+        self._new.execute(
+            """DELETE FROM events WHERE seq >=
+            (SELECT items.events FROM items WHERE items.item = events.item)"""
+        )
+
+    def _survey(self) -> Survey:
+        return survey(self._rows, self._old.meta)
+
+    def _rows(self, table: str) -> Iterator[Row]:
+        sql = f"SELECT {columns_of(table)} FROM {table}"  # noqa: S608 - names of ours
+        yield from filter(None, (self._layout.read(table, row) for row in self._new.execute(sql)))
+
+    def _add_questions(self, questions: QuestionSet | None) -> list[str]:
+        """Fill in the lost questions; returns their ids."""
+        lost = self._survey().lost_questions
+        if not lost:
+            return []
+        count = self._old.question_count
+        # The run's may be only the first ones of its set.
+        whole = questions.questions[:count] if questions else ()
+        if questions_digest(whole) != self._spec.questions_digest:
+            source = shlex.quote(self._spec.source)
+            what = f"questions of the run are lost ({len(lost)} of {count})"
+            raise InputError(
+                f"{what}, and these are others" if questions else what,
+                where=questions.source if questions else str(self._run / DATABASE),
+                remedy=f"give exactly the run's questions: --questions {source}",
+            )
+        for n in lost:
+            self._new.execute("DELETE FROM questions WHERE n = ?", (n,))
+            put_question(self._new, n, whole[n])
+        return [whole[n].id for n in lost]
+
+    def _restore_opening(self) -> None:
+        """A started item of a fork has its opening as its first events."""
+        sql = "SELECT seq, kind, at, body FROM events WHERE item = 1 AND seq < ?"
+        rows = self._new.execute(sql, (self._old.opening_count,)).fetchall()
+        self._new.executemany(insert_into("opening", "INSERT OR IGNORE"), rows)
+        if self._survey().opening < self._old.opening_count:
+            raise InputError(
+                "the events that this fork starts with are lost",
+                where=str(self._run / DATABASE),
+                remedy="make the fork again",
+            )
+
+    def _begin_again(self, again: Sequence[Place]) -> None:
+        """Leave items to `resume`, with their intact responses."""
+        passages = {row[0] for row in self._rows("passages")}
+        for place in again:
+            self._new.execute("DELETE FROM events WHERE item = ?", (place.item,))
+            sql = "SELECT rowid, body FROM responses WHERE item = ?"
+            rows = self._new.execute(sql, (place.item,)).fetchall()
+            broken = [
+                row for row, body in rows if not passages.issuperset(references(orjson.loads(body)))
+            ]
+            for row in broken:
+                self._new.execute("DELETE FROM responses WHERE rowid = ?", (row,))
+            state = "running" if len(rows) > len(broken) else "pending"
+            insert = insert_into("items", "INSERT OR REPLACE")
+            self._new.execute(insert, (*place, state, None, None, None))
+
+    def _count(self, rows: str, *values: int) -> int:
+        ((count,),) = self._new.execute(f"SELECT COUNT(*) FROM {rows}", values)  # noqa: S608 - names of ours
+        return int(count)

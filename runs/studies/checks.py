@@ -24,9 +24,8 @@ from branchwise.graphs.sources import check_system
 from branchwise.graphs.system import System
 from branchwise.kg.open import is_address, kg_folder, open_kg
 from branchwise.runs.store.recordings import open_recordings
-from branchwise.runs.studies.errors import StudyError
 from branchwise.runs.studies.parts import check_tools
-from branchwise.runs.studies.study import FACTORS, FIELDS, MODELS, WORDS, Value
+from branchwise.runs.studies.study import FACTORS, FIELDS, MODELS, WORDS, StudyError, Value
 
 _MOST_NEIGHBOURS = 2000
 

@@ -19,8 +19,8 @@ from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.runs.costs.prices import keep_limit, keep_prices, kept_prices, limit_of
 from branchwise.runs.store import RunReader, RunSpec, create_run
 from branchwise.runs.store.connection import DATABASE
+from branchwise.runs.store.merging import Recovery, recover_run
 from branchwise.runs.store.new_run import is_vacant
-from branchwise.runs.store.salvage import Recovery, recover_run
 
 STUDY_FILE = "study.json"
 DRAFT_FILE = f"{STUDY_FILE}.new"

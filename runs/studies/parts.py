@@ -19,8 +19,7 @@ from branchwise.base.yaml_lines import KeyPath, shown
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugin_retriever import RetrieverPlugin
 from branchwise.eval.plugin_metrics import load_metrics
-from branchwise.runs.studies.errors import StudyError
-from branchwise.runs.studies.study import Study, Value
+from branchwise.runs.studies.study import Study, StudyError, Value
 from branchwise.tools.registry import check_known, known_tools
 
 

@@ -13,9 +13,8 @@ from branchwise.base.yaml_lines import KeyPath, line_of, read_document
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.studies.checks import absolute, check_file, check_model, question_source
-from branchwise.runs.studies.errors import StudyError, first_error
 from branchwise.runs.studies.parts import check_metrics
-from branchwise.runs.studies.study import Questions, Study
+from branchwise.runs.studies.study import Questions, Study, StudyError, first_error
 from branchwise.runs.studies.systems import NamedSystem, systems_of
 
 __all__ = ["LoadedStudy", "Questions", "Study", "load_study"]

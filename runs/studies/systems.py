@@ -18,10 +18,9 @@ from branchwise.graphs.flows import FLOWS
 from branchwise.graphs.sources import tools_of
 from branchwise.graphs.system import MODULES, Roles, System
 from branchwise.runs.studies.checks import check_parts, check_value, resolved, retriever_of
-from branchwise.runs.studies.errors import StudyError
 from branchwise.runs.studies.names import distinct_names, model_names, slugs, system_name
 from branchwise.runs.studies.parts import StudyPlugins
-from branchwise.runs.studies.study import FIELDS, MODEL, MODEL_LIST, WORDS, Study, Value
+from branchwise.runs.studies.study import FIELDS, MODEL, MODEL_LIST, WORDS, Study, StudyError, Value
 from branchwise.tools.registry import KG_TOOLS, NAMES_TOOL, SEARCH_TOOL
 
 MAX_SYSTEMS = 256

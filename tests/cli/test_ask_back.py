@@ -139,15 +139,6 @@ def test_ctrl_c_ends_it_in_one_line(at_terminal: Any) -> None:
         assert after_prompt(terminal) == ["branchwise: interrupted"]
 
 
-def test_the_end_of_input_ends_it_in_one_line(at_terminal: Any) -> None:
-    with at_terminal() as terminal:
-        asked(terminal)
-        terminal.type("\x04")
-        assert terminal.ended() == NOT_CHOSEN
-        said = "branchwise: the input ended, and nothing was chosen"
-        assert after_prompt(terminal) == [said]
-
-
 def test_what_was_typed_before_it_asked_chooses_nothing(at_terminal: Any, chat_server: Any) -> None:
     with at_terminal() as terminal:
 

@@ -136,13 +136,6 @@ def test_ask_says_that_there_is_no_answer_and_why(type_in, model, chat_server):
     assert err.count("Nobody knows.") == 1
 
 
-def test_markup_and_escapes_in_passages_are_shown_as_text(type_in, corpus, model, chat_server):
-    chat_server.play([call("local_retriever", query="red ape"), say(GOOD)])
-    _, _, err = type_in("ask", "Which ape?", "--corpus", corpus, "--model", model)
-    assert "[p2] [bold]Kong[/bold]" in err
-    assert "\x1b" not in err
-
-
 def test_ask_prints_json_whatever_the_answer_holds(type_in, model, chat_server):
     answers = {"a " + "long name " * 30: ["\x9b31m", "\u202e", "\U000e0001", "é"]}
     chat_server.play([say(json.dumps({"reasoning": "r", "answers": answers}))])

@@ -78,15 +78,6 @@ def test_a_pilot_says_what_to_expect_and_the_same_command_goes_on(
     assert "the folder is not empty" in err
 
 
-def test_a_pilot_is_continued_by_resume_too(
-    run: TypeIn, type_in: TypeIn, chat_server: ChatServer, tmp_path: Path
-) -> None:
-    run("--pilot", 3)
-    assert type_in("resume", tmp_path / "R")[0] == 0
-    assert (len(chat_server.requests), chat_server.repeats) == (QUESTIONS, 0)
-    assert not (tmp_path / "R" / "pilot").exists()
-
-
 def test_the_pilot_of_another_run_is_not_continued(run: TypeIn, chat_server: ChatServer) -> None:
     run("--pilot", 3)
     asked = len(chat_server.requests)

@@ -173,9 +173,7 @@ def test_a_study_says_how_its_answers_are_graded_and_its_runs_keep_it(
     study.write_text(STUDY.format(questions=f"condambigqa:{questions}", model=model))
     code, _, error = type_in("ablate", study, "--out", out)
     assert code == 0, error
-    reader = open_run(out / "runs" / "base")
-    kept = reader.meta["scoring"]
-    reader.close()
+    kept = open_run(out / "runs" / "base").meta["scoring"]
     assert (kept["judge_pairs"], kept["variant"]) == ("aligned", "published-code")
     assert means(type_in, "score", out / "runs" / "base")["published_answer"] == pytest.approx(0.95)
 
@@ -191,30 +189,10 @@ def test_the_choice_is_kept_where_a_run_is_continued_or_forked(
     assert type_in("resume", run)[0] == 0
     assert type_in("fork", run, "--question", "q1", "--step", 1, "--out", fork)[0] == 0
     for path in (run, fork):
-        reader = open_run(path)
-        kept = ScoringChoice(**reader.meta["scoring"])
-        reader.close()
+        kept = ScoringChoice(**open_run(path).meta["scoring"])
         assert (kept.judge, kept.judge_pairs) == (model, "aligned")
         assert kept.variant == "published-code"
         assert "published_answer" in means(type_in, "score", path)
-
-
-def test_a_judge_that_never_answers_exits_with_1(
-    answered: Path, type_in: Any, model: str, chat_server: ChatServer
-) -> None:
-    chat_server.play(lambda body: say("I cannot say."))
-    code, _, error = type_in("score", answered, "--judge", model)
-    assert code == 1
-    assert "nothing is scored by grades" in error
-
-
-def test_predictions_of_others_are_graded_too(tmp_path: Path, type_in: Any, model: str) -> None:
-    questions, predictions = tmp_path / "q.jsonl", tmp_path / "p.jsonl"
-    questions.write_text(json.dumps(QUESTION))
-    predictions.write_text(json.dumps({"id": "q1", "answers": {"in Paris": ["Macron."]}}))
-    files = ("--questions", questions, "--predictions", predictions, "--task", "condambigqa")
-    found = means(type_in, "score", *files, "--judge", model)
-    assert found["answer_score"] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
@@ -231,17 +209,3 @@ def test_what_has_no_meaning_is_refused(
 ) -> None:
     code, _, error = type_in("score", answered, *options)
     assert (code, said in " ".join(error.split())) == (2, True), error
-
-
-def test_a_judge_that_is_asked_by_the_other_protocol_grades_alike(
-    answered: Path, type_in: Any, model: str, chat_server: ChatServer
-) -> None:
-    found = means(type_in, "score", answered, "--judge", model)
-    before = len(chat_server.requests)
-    by_responses = ("score", answered, "--judge", model, "--api", "responses")
-    assert means(type_in, *by_responses) == found
-    asked = chat_server.requests[before:]
-    assert {*chat_server.paths[before:]} == {"/v1/responses"}
-    # One request a pair: the log-probabilities came, and no further replies were sampled.
-    assert len(asked) == 12
-    assert {tuple(body["include"]) for body in asked} == {("message.output_text.logprobs",)}

@@ -139,14 +139,6 @@ def test_scoring_again_asks_nobody_and_a_report_reads_what_was_said(
     assert "0 replies now, 1 kept" in " ".join(shown.split())
 
 
-def test_a_report_never_asks_a_model(answered: Path, type_in, chat_server: ChatServer):
-    asked = len(chat_server.requests)
-    code, _, error = type_in("report", answered, "--matcher", "llm")
-    assert code == 2
-    assert f"branchwise score {answered} --matcher llm" in error
-    assert len(chat_server.requests) == asked
-
-
 def test_both_matchers_stand_beside_each_other_with_their_agreement(answered: Path, type_in):
     shown = type_in("score", answered, "--matcher", "both", "--full")[1]
     assert "R · lexical" in shown
@@ -203,39 +195,6 @@ def test_what_only_names_left_to_the_judge_is_paid_for_too(
     assert "judge openai:scripted (branches aligned by names): accepted 2 answers" in shown
 
 
-def test_what_both_alignments_leave_to_the_judge_is_counted_once(
-    tmp_path: Path, type_in, model, chat_server: ChatServer
-):
-    single = {"id": "q1", "question": "Who stars?", "answers": {"default": ["Al Pacino"]}}
-
-    def one_answer(body: Body):
-        if body["messages"][0]["content"] == PROMPTS["judge"]:
-            return scripted(body)
-        return say(json.dumps({"reasoning": "r", "answers": {"default": ["Alfredo"]}}))
-
-    chat_server.play(one_answer)
-    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
-    questions.write_text(json.dumps(single))
-    type_in("run", "--questions", questions, "--model", model, "--out", run)
-    for _ in range(2):
-        options = ("--matcher", "both", "--judge-entities", "--json")
-        document = json.loads(type_in("score", run, *options)[1])
-        roles = {role["role"]: role["usage"]["calls"] for role in document["costs"]["roles"]}
-        assert (roles["agent"], roles["judge"]) == (1, 1)
-        assert [recalls(one) for one in (document, document["lexical"])] == [1.0, 1.0]
-
-
-def test_a_model_that_cannot_be_asked_is_named_by_its_option(answered: Path, type_in, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    code, _, error = type_in("score", answered, "--matcher", "openai:m@http://127.0.0.1:1/v1")
-    assert code == 2
-    assert error.rstrip().endswith("correct the URL in --matcher")
-    code, _, error = type_in("score", answered, "--matcher", "openai:gpt-6-luna")
-    assert code == 2
-    remedy = "set OPENAI_API_KEY or name a server with openai:gpt-6-luna@URL"
-    assert error.rstrip().endswith(remedy)
-
-
 @pytest.mark.parametrize("role", ["matcher", "judge"])
 def test_a_run_refuses_a_model_that_cannot_be_asked_by_its_option(
     tmp_path: Path, type_in, model, role: str
@@ -247,58 +206,6 @@ def test_a_run_refuses_a_model_that_cannot_be_asked_by_its_option(
     assert code == 2
     assert error.startswith(f"branchwise: --{role}: nothing answers at http://127.0.0.1:1/v1")
     assert error.rstrip().endswith(f"correct the URL in --{role}")
-    assert not run.exists()
-
-
-def test_a_run_whose_matcher_settles_nothing_ends_with_a_failure(
-    tmp_path: Path, type_in, model, chat_server: ChatServer
-):
-    def no_matcher(body: Body):
-        return fail(500) if body["messages"][0]["content"] == PROMPTS["matcher"] else scripted(body)
-
-    chat_server.play(no_matcher)
-    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
-    questions.write_text(json.dumps(QUESTION))
-    begin = ("run", "--questions", questions, "--model", model, "--out", run, "--matcher", "llm")
-    code, shown, error = type_in(*begin)
-    assert code == 1
-    assert "strict" in shown
-    assert "the matcher openai:scripted settled nothing" in error
-
-
-def test_a_run_may_name_its_matcher_for_every_later_score(tmp_path: Path, type_in, model):
-    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
-    questions.write_text(json.dumps(QUESTION))
-    begin = ("run", "--questions", questions, "--model", model, "--out", run, "--matcher", "llm")
-    shown = type_in(*begin)[1]
-    assert "matcher: llm (openai:scripted)" in shown
-    assert recalls(json.loads(type_in("score", run, "--json")[1])) == 0.5
-    assert recalls(json.loads(type_in("score", run, "--matcher", "lexical", "--json")[1])) == 0.0
-
-
-@pytest.mark.parametrize("command", ["run", "score"])
-def test_offline_is_no_matcher_and_says_so_before_any_work(
-    tmp_path: Path, type_in, answered: Path, command: str
-):
-    questions, run = tmp_path / "q2.jsonl", tmp_path / "R2"
-    questions.write_text(json.dumps(QUESTION))
-    ways = {
-        "run": ("run", "--questions", questions, "--out", run, "--matcher", "llm"),
-        "score": ("score", answered, "--matcher", "offline"),
-    }
-    code, _, error = type_in(*ways[command])
-    assert code == 2
-    assert "offline cannot be the matcher" in error
-    assert not run.exists()
-
-
-def test_a_task_that_no_model_scores_is_refused_before_any_work(tmp_path: Path, type_in, model):
-    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
-    questions.write_text(json.dumps(QUESTION))
-    begin = ("run", "--questions", questions, "--task", "condambigqa", "--out", run)
-    code, _, error = type_in(*begin, "--matcher", model)
-    assert code == 2
-    assert "the task condambigqa is not matched by a model" in error
     assert not run.exists()
 
 
@@ -389,11 +296,6 @@ def test_a_predictions_file_says_what_can_be_known_of_its_errors(type_in, file, 
     assert document["costs"] is None
 
 
-def test_a_format_error_of_a_predictions_file_is_known(tmp_path: Path, type_in, file):
-    (tmp_path / "mine.jsonl").write_text('{"id": "q1", "answers": {}, "how": "failed"}')
-    assert "with a format error 1" in " ".join(type_in("score", *file, "--full")[1].split())
-
-
 def test_what_matcher_and_judge_cost_on_a_predictions_file(tmp_path: Path, type_in, file, model):
     prices = tmp_path / "p.yaml"
     prices.write_text(f"models: {{'{model}': {{input: 0, output: 1000000}}}}")
@@ -461,31 +363,6 @@ def test_a_request_may_take_as_long_and_be_sent_as_often_as_the_user_says(
     assert "no answer in time" in " ".join(shown.split())
 
 
-def test_an_interrupt_of_a_predictions_file_says_how_to_go_on(
-    type_in, file, model, chat_server: ChatServer
-):
-    chat_server.play(lambda body: (os.kill(os.getpid(), signal.SIGINT), hang())[1])
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        code, _, error = type_in("score", *file, "--matcher", model)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert code == 1
-    options = " ".join(map(str, file))
-    assert error.endswith(f"continue with: branchwise score {options} --matcher llm:{model}\n")
-    assert len(error.splitlines()) == 1
-
-
-def test_without_a_named_model_a_predictions_file_has_no_matcher(tmp_path: Path, type_in):
-    questions, mine = tmp_path / "q.jsonl", tmp_path / "mine.jsonl"
-    questions.write_text(json.dumps(QUESTION))
-    mine.write_text(json.dumps({"id": "q1", "answers": ANSWERS}))
-    command = ("score", "--questions", questions, "--predictions", mine, "--matcher", "llm")
-    code, _, error = type_in(*command)
-    assert code == 2
-    assert "no model is named as matcher" in error
-
-
 def test_errors_name_each_lost_answer_once(answered: Path, type_in):
     code, shown, _ = type_in("errors", answered)
     assert code == 0
@@ -518,22 +395,3 @@ def test_errors_refuse_what_is_not_there(answered: Path, type_in, options, hint)
     code, _, error = type_in("errors", answered, *options)
     assert code == 2
     assert hint in error
-
-
-def test_a_report_breaks_down_by_a_property(answered: Path, type_in):
-    shown = type_in("report", answered, "--by", "branches")[1]
-    assert "by gold branches" in shown
-    shown = type_in("report", answered, "--by", "answers,branches")[1]
-    assert shown.index("by gold answers") < shown.index("by gold branches")
-    code, _, error = type_in("report", answered, "--by", "branch")
-    assert code == 2
-    assert "did you mean branches?" in error
-
-
-def test_what_looks_like_an_emojis_name_is_printed_as_it_stands(
-    tmp_path: Path, type_in, model, chat_server: ChatServer
-):
-    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
-    questions.write_text(json.dumps(QUESTION | {"id": "q:dog:1"}))
-    type_in("run", "--questions", questions, "--model", model, "--out", run)
-    assert type_in("errors", run)[1].startswith("q:dog:1  Who stars in Heat?")

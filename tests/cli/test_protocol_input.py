@@ -66,17 +66,6 @@ def test_guided_by_no_conditions(complain, tmp_path):
     assert line.startswith(said)
 
 
-@pytest.mark.parametrize("missing", ["condition", "groundtruth"])
-@pytest.mark.parametrize("is_there", [True, False])
-def test_a_property_without_condition_or_answer(complain, published, missing, is_there):
-    broken = PROPERTY | {missing: ""}
-    if not is_there:
-        del broken[missing]
-    line = complain("run", "--questions", published(PROPERTY, broken))
-    assert "dev.json:entry 1" in line
-    assert missing in line
-
-
 def test_a_judge_for_a_task_without_answers(complain, tmp_path):
     questions = tmp_path / "q.jsonl"
     questions.write_text(json.dumps({"id": "q", "question": "?", "ambiguous": True}))

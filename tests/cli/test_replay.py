@@ -45,14 +45,6 @@ def test_a_question_that_was_not_recorded_is_one_line(recorded, type_in):
     assert "Traceback" not in said
 
 
-def test_a_run_is_replayed(recorded, type_in):
-    code, _, said = type_in(
-        *("run", "--questions", "q.jsonl", "--corpus", "C", "--out", "S", "--model", "replay:R")
-    )
-    assert code == 0, said
-    assert _answers(recorded / "S") == {"default": ["Michael Mann"]}
-
-
 def test_a_study_replays_its_base(recorded, type_in):
     study = {
         "name": "again",
@@ -80,8 +72,5 @@ def test_a_fork_replays_its_parent(recorded, type_in):
 
 def _answers(run):
     reader = open_run(run)
-    try:
-        (item,) = reader.items()
-        return item.outcome["prediction"]["answers"]
-    finally:
-        reader.close()
+    (item,) = reader.items()
+    return item.outcome["prediction"]["answers"]

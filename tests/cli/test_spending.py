@@ -1,7 +1,6 @@
 """`--max-cost` and `--prices` of runs, questions and scores, as they are typed."""
 
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-import branchwise
-from branchwise.base.errors import InputError
 from support.chat_server import Body, ChatServer, say
 
 TypeIn = Callable[..., tuple[int, str, str]]
@@ -177,18 +174,6 @@ def test_scoring_stops_before_its_cost_is_passed_and_keeps_what_was_answered(
     assert len(chat_server.requests) - before >= 6
 
 
-def test_a_run_whose_scoring_asks_counts_both(
-    type_in: TypeIn, model: str, prices: Path, questions: Path, tmp_path: Path
-) -> None:
-    named = ("--questions", questions, "--model", model, "--prices", prices, "--max-tokens", 50)
-    judged = (*named, "--judge-entities", "--out", tmp_path / "R")
-    code, _, err = type_in("run", *judged, "--max-cost", 100)
-    assert code == 2
-    assert "(the judge); set --role judge.max_tokens" in err
-    code, _, err = type_in("run", *judged, "--max-cost", 100, "--role", "judge.max_tokens=50")
-    assert code != 2, err
-
-
 @pytest.mark.parametrize("amount", ["nan", "inf", "-inf", "-1"])
 @pytest.mark.parametrize(
     "command", ["run --questions q", "resume R", "ablate s.yaml", "ask Who?", "score R"]
@@ -199,10 +184,3 @@ def test_a_limit_that_would_limit_nothing_is_refused(
     code, _, err = type_in(*command.split(), "--max-cost", amount)
     assert code == 2
     assert "Invalid value for '--max-cost'" in err
-
-
-@pytest.mark.parametrize("amount", [math.nan, math.inf, -1.0])
-def test_a_limit_from_python_is_refused_alike(questions: Path, amount: float) -> None:
-    system = branchwise.System(model="offline", corpus="none")
-    with pytest.raises(InputError, match=r"^RunOptions\.max_cost: input should be "):
-        branchwise.run(str(questions), system, max_cost=amount)

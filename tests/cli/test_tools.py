@@ -174,13 +174,6 @@ def test_a_tool_may_ask_the_model_that_is_named(
     assert without["error"] == "asking: RuntimeError: no model to ask here"
 
 
-def test_what_would_steer_a_terminal_is_made_visible(type_in: Any, plugin: Path):
-    for words in (("try", f"{plugin}:hostile"), ("show", f"{plugin}:hostile")):
-        _, text, _ = type_in("tools", *words)
-        assert all(line.isprintable() for line in text.splitlines())
-    assert shown(type_in, "try", f"{plugin}:hostile")["content"] == "a\x1b[31mb\nc\u202e"
-
-
 @pytest.mark.usefixtures("process")
 def test_a_new_tool_passes_its_own_test_and_is_not_overwritten(type_in: Any, tmp_path: Path):
     folder = tmp_path / "new" / "tools"

@@ -175,24 +175,6 @@ def test_an_item_without_a_trace_is_printed_with_its_gold(type_in, tmp_path: Pat
     assert "it has none yet" in error
 
 
-def test_the_list_holds_no_text_that_steers_a_terminal(type_in, tmp_path: Path):
-    path = tmp_path / "hostile"
-    question = Question(id="\x1b[31mq\u202e", question="[bold]x[/bold]\x1b]0;t\x07\nnext line")
-    create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [question])
-    _, line = type_in("trace", path)[1].splitlines()
-    assert "[bold]x[/bold]" in line
-    assert line.endswith("next line")
-    assert line.isprintable()
-
-
-def test_columns_stand_below_each_other_where_letters_are_wide(type_in, tmp_path: Path):
-    path = tmp_path / "wide"
-    questions = [Question(id=id, question="Who?") for id in ("映画", "film")]
-    create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), questions)
-    _, wide, narrow = type_in("trace", path)[1].splitlines()
-    assert narrow.index("Who?") - wide.index("Who?") == len("映画")
-
-
 def test_a_failed_items_line_says_why(type_in, tmp_path: Path):
     path = tmp_path / "failed"
     create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [QUESTION])

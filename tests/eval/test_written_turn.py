@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
-from branchwise.runs.forks.edits import edited, read_turn, written_turn
+from branchwise.runs.forks import edited, read_turn, written_turn
 from branchwise.trace.events import Event, Model
 from branchwise.trace.parts import Usage
 

@@ -11,7 +11,7 @@ from branchwise.graphs.flows import Route
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.state import Spent
-from branchwise.runs.forks.edits import read_turn, written_turn
+from branchwise.runs.forks import read_turn, written_turn
 from branchwise.trace.conversation import executions, taken_up_at
 from branchwise.trace.events import Event, Model
 

@@ -17,7 +17,7 @@ from langchain_core.messages import BaseMessage
 from branchwise.graphs.flows import NodeSlot, Route
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.rebuild import ResumePoint, rebuild
-from branchwise.runs.forks.edits import opening_of
+from branchwise.runs.forks import opening_of
 from branchwise.runs.store import open_run
 from branchwise.trace.events import Event, Node
 

@@ -11,7 +11,7 @@ from branchwise.graphs.agent import Agent
 from branchwise.graphs.plugin_nodes import load_node
 from branchwise.graphs.system import System
 from branchwise.report.terminal.lost_answers import why_missing
-from branchwise.runs.forks.making import make_fork, run_fork
+from branchwise.runs.forks import make_fork, run_fork
 from branchwise.tools.result_text import passages_text
 from branchwise.ui.steps.words import describe, label
 from branchwise.ui.traces.runs import RunView

@@ -11,8 +11,6 @@ from branchwise import System, run, score
 from branchwise.base.errors import InputError, SettingError
 from branchwise.commands.folders import export_lines
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.graphs.agent import Agent
-from branchwise.graphs.flows import FLOWS, default_flow
 from branchwise.report.exports import markdown
 from branchwise.report.html.page import render_html
 from branchwise.report.run_folders import report_of_runs
@@ -22,7 +20,6 @@ from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, scor
 from branchwise.ui.traces.plain import item_lines
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import say
-from support.runs import clarifying
 from support.runs.clarifying import ANSWERED, QUESTIONS, option_of, reply, stage_of, write_questions
 
 # Of "Michael Mann" 4 of 12 characters are gold's "Mann", which is whole in it; the other answers
@@ -141,32 +138,6 @@ def test_a_number_of_examples_that_is_not_there_is_refused(made_by: Any) -> None
         made_by("clarified", "gold-question", shots=4)
 
 
-def test_a_gold_question_need_not_be_there(
-    chat_server: Any, make_system: Any, tmp_path: Path
-) -> None:
-    """The names of the branches are then the options of one that is made of them."""
-    file = tmp_path / "q.jsonl"
-    answers = {"the 1995 film": ["Mann"], 'film, "Heat"': ["Richards"]}
-    file.write_text(json.dumps({"id": "q", "question": "Who made Heat?", "answers": answers}))
-    chat_server.play(reply)
-    system = make_system().model_copy(update={"asking": {"protocol": "gold-question"}})
-    made = run(str(file), system, out=tmp_path / "R", task="clarified")
-    asked = {body["messages"][1]["content"] for body in chat_server.requests}
-    assert asked == {
-        "Who made Heat, Which one: the 1995 film",
-        'Who made Heat, Which one: film, "Heat"',
-    }
-    assert means(score(made), "option_accuracy") == (1 / 2,)
-
-
-def test_the_question_back_from_predicted_answers(made_by: Any, chat_server: Any) -> None:
-    found = score(made_by("clarification", "answers"))
-    # One of two options of q1 is right; of q2 three are said, two of which are one; q3 has none.
-    assert means(found, "option_precision", "option_recall") == pytest.approx((3 / 4, 3 / 4))
-    told = [b["messages"][1]["content"] for b in chat_server.requests if stage_of(b) == "question"]
-    assert "Who made Heat?\n\nIts answers:\n1. Mann\n2. Richards" in told
-
-
 def test_each_stage_has_what_it_needs_and_an_option_is_asked_once(
     made_by: Any, chat_server: Any
 ) -> None:
@@ -235,19 +206,7 @@ def unreadable(stage: str) -> Any:
 
 def outcomes(made: Any) -> list[Any]:
     reader = made.open()
-    try:
-        return [row.outcome for row in reader.items()]
-    finally:
-        reader.close()
-
-
-def test_a_verdict_that_cannot_be_read_ends_the_item_as_a_format_error(made_by: Any) -> None:
-    made = made_by("clarify", "default", unreadable("detection"))
-    assert {one["how"] for one in outcomes(made)} == {"failed"}
-    assert outcomes(made)[0]["problem"].startswith("detection: there is no JSON object")
-    found = score(made)
-    assert found.counts.format_errors == 3
-    assert means(found, "accuracy", "answer_recall") == (0, 0)
+    return [row.outcome for row in reader.items()]
 
 
 def test_a_question_back_that_cannot_be_read_leaves_the_verdict(made_by: Any) -> None:
@@ -265,21 +224,6 @@ def test_a_question_back_that_cannot_be_read_leaves_the_verdict(made_by: Any) ->
     assert {one["how"] for one in outcomes(alone)} == {"failed"}
 
 
-def test_an_answer_to_an_option_that_cannot_be_read_is_missing(made_by: Any) -> None:
-    def script(body: Any) -> Any:
-        is_hard = stage_of(body) == "option" and option_of(body) == "the 1986 film"
-        return say("hard to say") if is_hard else reply(body)
-
-    made = made_by("clarified", "gold-question", script)
-    first = outcomes(made)[0]
-    assert first["problem"].startswith("option the 1986 film: there is no JSON object")
-    assert first["prediction"]["task_output"]["answers"] == [
-        ["the 1995 film", ["Michael Mann"]],
-        ["the 1986 film", []],
-    ]
-    assert means(score(made), "answer_recall") == (2 / 4,)
-
-
 def test_listed_answers_that_cannot_be_read_give_no_verdict_and_are_not_told(
     made_by: Any, chat_server: Any
 ) -> None:
@@ -287,16 +231,6 @@ def test_listed_answers_that_cannot_be_read_give_no_verdict_and_are_not_told(
     assert {one["how"] for one in outcomes(made)} == {"failed"}
     made = made_by("clarified", "answers", unreadable("answers"))
     assert means(score(made), *ANSWERS) == expected(ALONE[:2])
-
-
-def test_an_item_costs_all_of_its_stages(made_by: Any) -> None:
-    first, second, _ = outcomes(made_by("clarify", "answers", clarifying.searching))
-    # Two turns with one call each: answers, question, one option.
-    assert (first["turns"], first["calls"], first["usage"]["agent"]["calls"]) == (6, 3, 6)
-    assert (second["turns"], second["calls"]) == (8, 4)
-    used = first["usage"]["agent"]
-    assert first["tokens"] == used["input"] + used["output"]
-    assert first["evidence"] == list(dict.fromkeys(first["evidence"]))
 
 
 def test_the_trace_tells_the_stages_and_what_came_of_them(made_by: Any) -> None:
@@ -373,28 +307,6 @@ def test_no_fork_enters_it(made_by: Any) -> None:
         make_fork(made.path, "q1", 2)
 
 
-def test_a_protocol_of_another_task_is_refused(made_by: Any) -> None:
-    with pytest.raises(SettingError, match="clarify has no protocol 'gold-question'"):
-        made_by("clarify", "gold-question")
-    with pytest.raises(SettingError, match="clarified has no protocol 'answers-to-ask'"):
-        made_by("clarified", "answers-to-ask")
-
-
-def test_its_prompts_are_in_the_digests_of_its_flows_alone(tmp_path: Path) -> None:
-    (tmp_path / "option_directly.md").write_text("Answer.")
-    own = System(prompts=str(tmp_path))
-    flows = (default_flow(), FLOWS["clarify"], FLOWS["ambiguity"])
-    for flow, is_other in zip(flows, (False, True, False), strict=True):
-        assert (Agent(own, flow).digest != Agent(System(), flow).digest) is is_other
-    # Each stage's prompts count, and each pipeline is another system.
-    (tmp_path / "option_directly.md").unlink()
-    (tmp_path / "ambiguity_directly.md").write_text("Ambiguous?")
-    for name, is_other in (("clarify", True), ("clarified", False)):
-        assert (Agent(own, FLOWS[name]).digest != Agent(System(), FLOWS[name]).digest) is is_other
-    flows = [FLOWS["clarify"], *FLOWS["clarify"].protocols.values(), FLOWS["clarified"]]
-    assert len({Agent(System(), flow).digest for flow in flows}) == len(flows)
-
-
 @pytest.mark.parametrize(
     ("variant", "told", "scores"),
     [
@@ -422,33 +334,6 @@ def test_the_report_names_the_way_in_which_answers_are_compared(
         aggregates["answer_precision"]["mean"],
         aggregates["answer_recall"]["mean"],
     ) == pytest.approx(scores)
-
-
-def test_a_run_keeps_the_way_in_which_it_is_scored(
-    chat_server: Any, make_system: Any, tmp_path: Path
-) -> None:
-    chat_server.play(reply)
-    questions = write_questions(tmp_path)
-    made = run(
-        questions, make_system(), out=tmp_path / "R", task="clarified", variant="published-code"
-    )
-    assert score(made).scorer.variant == "published-code"
-    assert score(made, matcher="lexical").scorer.variant == ""
-
-
-def test_a_variant_of_another_task_is_refused(made_by: Any, type_in: Any, tmp_path: Path) -> None:
-    made = made_by("clarify", "default")
-    code, _, error = type_in("score", made.path, "--variant", "one-to-one")
-    assert code == 2
-    ways = "its variants are substring, subsequence, published-code"
-    assert f"the task clarify has no variant 'one-to-one'; {ways}" in " ".join(error.split())
-    questions = write_questions(tmp_path)
-    for task in ("branches", "ambiguity"):
-        options = ("--questions", questions, "--task", task, "--out", tmp_path / "S")
-        code, _, error = type_in("run", *options, "--variant", "subsequence")
-        assert code == 2
-        said = f"the task {task} has no variant 'subsequence'; leave it out"
-        assert said in " ".join(error.split())
 
 
 def test_gold_answers_stand_beside_those_that_stand_for_them(made_by: Any) -> None:

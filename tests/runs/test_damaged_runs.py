@@ -149,21 +149,6 @@ def test_a_question_that_is_lost_is_given_again(made, type_in, question_file, tm
     assert told(tmp_path / "new") == whole
 
 
-def test_rows_of_another_run_are_not_taken_for_its_own(made, make_system, question_file, tmp_path):
-    """The same questions and the same system: all that differs is whose rows they are."""
-    other = tmp_path / "other"
-    run(str(question_file(3)), make_system(), out=other)
-    (row,) = _rows(other, "SELECT * FROM items WHERE item = 1")
-    damage(made, "DELETE FROM items WHERE item = 1")
-    damage(made, "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *row)
-    assert verify_run(made).whole == 2
-
-
-def _rows(path: Path, sql: str) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(path / "run.sqlite")) as connection:
-        return connection.execute(sql).fetchall()
-
-
 def test_a_run_that_is_being_written_is_verified_and_not_recovered(made, type_in, tmp_path):
     with RunStore(made):
         assert type_in("verify", made)[0] == 0
@@ -189,8 +174,3 @@ def test_a_study_is_verified_and_recovered_run_by_run(
     code, said, _ = type_in("verify", tmp_path / "T")
     assert code == 1
     assert "the run belongs to another system" in said
-
-
-def test_what_is_no_run_is_bad_input(type_in, tmp_path):
-    code, _, said = type_in("verify", tmp_path)
-    assert (code, "is not a run folder" in said) == (2, True)

@@ -37,9 +37,7 @@ def command(
 
 
 def counts(run: Path) -> tuple[int, int, int]:
-    reader = open_run(run)
-    progress = reader.progress()
-    reader.close()
+    progress = open_run(run).progress()
     return progress["done"], progress["failed"], progress["pending"]
 
 

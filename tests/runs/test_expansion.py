@@ -11,7 +11,7 @@ from branchwise.eval.tasks.condambigqa.task import CONDITIONS
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import Brief
 from support.by_role import by_role, counts, role_of, user_of
-from support.chat_server import call, calls, cut, fail, hang, refuse, say, too_long
+from support.chat_server import cut, fail, hang, refuse, say, too_long
 
 QUESTION = "Question number 0000: who directed Heat?"
 READINGS = ["Who directed Heat (1995 film)?", "Who directed Heat (1986 film)?"]
@@ -61,40 +61,6 @@ def test_readings_stand_at_the_end_of_the_one_user_message(expand_one, chat_serv
     ]
     assert "tools" not in expander
     assert "response_format" not in expander
-
-
-@pytest.mark.parametrize(
-    ("reply", "dropped"),
-    [
-        ("", []),
-        ("\n \n", []),
-        (QUESTION, ["no other reading beside it"]),
-        (f"- {QUESTION.upper()}", ["no other reading beside it"]),
-        ("Here are the readings:", ["not a reading"]),
-    ],
-    ids=["nothing", "white space", "the question", "the question in capitals", "a preface"],
-)
-def test_without_two_readings_the_question_is_asked_as_it_stands(expand_one, reply, dropped):
-    _, expansion, prompt = expand_one(say(reply))
-    assert expansion["how"] == "none"
-    assert expansion["readings"] == []
-    assert [one["why"] for one in expansion["dropped"]] == dropped
-    assert prompt == QUESTION
-
-
-def test_fifty_lines_give_fourteen_readings(expand_one):
-    lines = [f"{n}. Who directed Heat (film {n})?" for n in range(1, 51)]
-    _, expansion, prompt = expand_one(say("\n".join(lines)))
-    assert len(expansion["readings"]) == 14
-    assert expansion["readings"][13] == "Who directed Heat (film 14)?"
-    assert [one["why"] for one in expansion["dropped"]] == ["too many"] * 36
-    assert "(film 14)" in prompt
-    assert "(film 15)" not in prompt
-
-
-def test_the_question_itself_is_a_reading_beside_others(expand_one):
-    _, expansion, _ = expand_one(say(json.dumps([QUESTION, *READINGS])))
-    assert expansion["readings"] == [QUESTION, *READINGS]
 
 
 def test_a_megabyte_and_terminal_escapes_do_no_harm(expand_one):
@@ -152,19 +118,6 @@ def test_what_every_call_would_meet_stops_the_run(
     assert counts(chat_server.requests) == {"expander": 1}
 
 
-def test_tokens_of_the_expander_count_against_the_budget(expand_one, chat_server):
-    usage = {"prompt_tokens": 900, "completion_tokens": 100}
-    row, expansion, _ = expand_one(say("\n".join(READINGS), usage=usage), budget={"tokens": 1000})
-    assert expansion["usage"] == {"input": 900, "output": 100, "cached": 0, "reasoning": 0}
-    assert "tools" not in chat_server.requests[-1]
-    assert "1000 tokens" in chat_server.requests[-1]["messages"][-1]["content"]
-    assert row.outcome["turns"] == 1
-    expander = row.outcome["usage"]["expander"]
-    agent = row.outcome["usage"]["agent"]
-    assert (expander["calls"], expander["input"], expander["output"]) == (1, 900, 100)
-    assert row.outcome["tokens"] == 1000 + agent["input"] + agent["output"]
-
-
 async def test_conditions_are_presented_as_conditions(chat_server, make_system):
     chat_server.play(
         by_role(
@@ -180,17 +133,3 @@ async def test_conditions_are_presented_as_conditions(chat_server, make_system):
     shown = Prompts.load().render("conditions_readings", readings=listed)
     assert user_of(chat_server.requests[0]) == QUESTION
     assert user_of(chat_server.requests[1]) == f"{brief.message}\n\n{shown}"
-
-
-async def test_the_conversation_goes_on_behind_the_readings(chat_server, make_system):
-    two = calls(("local_retriever", {"query": "Heat"}), ("local_retriever", {"query": "Kong"}))
-    turns = iter([call("local_retriever", query="Island"), two, GOOD])
-    chat_server.play(by_role(expander=say("\n".join(READINGS)), agent=lambda _: next(turns)))
-    agent = Agent(make_system().model_copy(update={"expand": True}))
-    await agent.answer(Brief("answer_with_tools", QUESTION, QUESTION), MemoryJournal())
-    await agent.aclose()
-    last = chat_server.requests[-1]["messages"]
-    assert [m["role"] for m in last] == [
-        *("system", "user", "assistant", "tool", "assistant", "tool", "tool")
-    ]
-    assert READINGS[1] in last[1]["content"]

@@ -9,13 +9,12 @@ from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import Brief
-from branchwise.runs.forks.making import Changes, make_fork, run_fork
+from branchwise.runs.forks import Changes, make_fork, run_fork
 from branchwise.runs.scoring.score import score_answers
 from branchwise.runs.store import open_run
 from support.by_role import by_role, counts, role_of, user_of
 from support.chat_server import fail, say, search_then_answer
 from support.retrievers import EchoRetriever
-from support.stores import forget_ends
 
 QUESTION = "Question number 0000: who directed Heat?"
 TITLES = ["Heat (1986 film)", "Heat (1995 film)"]
@@ -43,9 +42,7 @@ def made(chat_server, make_system, question_file, tmp_path):
 
 
 def events_of(path, item=1):
-    reader = open_run(path)
-    events = list(reader.events(item))
-    reader.close()
+    events = list(open_run(path).events(item))
     return events
 
 
@@ -73,23 +70,9 @@ def test_the_expander_is_shown_the_namesakes_and_the_agent_the_readings(made, ch
 
 def test_searches_for_names_are_no_tool_calls_and_are_counted_in_the_report(made):
     path = made(2)
-    reader = open_run(path)
-    assert [row.outcome["calls"] for row in reader.items()] == [2, 2]
-    reader.close()
+    assert [row.outcome["calls"] for row in open_run(path).items()] == [2, 2]
     work = score_answers(path).to_json()["modules"]["expansion"]
     assert (work["items"], work["searches"], work["failed_searches"]) == (2, 4, 0)
-
-
-@pytest.mark.parametrize("changes", [{"readings_from": "memory"}, {"corpus": None, "tools": ()}])
-def test_from_memory_or_without_tools_the_question_stands_alone(made, chat_server, changes):
-    script = by_role(expander=say("\n".join(READINGS)), agent=GOOD)
-    more = {"k": None} if "tools" in changes else {}
-    expansion = expansion_of(made(1, script, **changes, **more))
-    assert "looked" not in expansion
-    assert chat_server.requests[0]["messages"] == [
-        {"role": "system", "content": Prompts.load().texts["expander"]},
-        {"role": "user", "content": QUESTION},
-    ]
 
 
 async def test_where_nothing_bears_the_name_the_expander_goes_by_memory(chat_server, make_system):
@@ -115,18 +98,6 @@ async def test_a_retriever_that_fails_does_not_end_the_question(chat_server, mak
     assert {one["error"] for one in expansion["looked"]} == {"ValueError: no index"}
     assert expansion["readings"] == READINGS
     assert user_of(chat_server.requests[0]) == QUESTION
-
-
-def test_resuming_repeats_no_search_and_no_request(made, chat_server, monkeypatch):
-    path = made(2)
-    asked, before = len(chat_server.requests), expansion_of(path)
-    forget_ends(path)
-    monkeypatch.setattr("branchwise.tools.batcher.Batcher._submit", None)
-    assert resume(path).state.here == 2
-    assert len(chat_server.requests) == asked
-    after = expansion_of(path)
-    assert all(search["replayed"] for search in after["looked"])
-    assert [one["found"] for one in after["looked"]] == [one["found"] for one in before["looked"]]
 
 
 def test_a_fork_goes_on_behind_the_expansion_and_searches_again_before_it(
@@ -171,19 +142,3 @@ def test_a_failed_expander_is_asked_again_without_another_search(made, chat_serv
 
 def digest(system, **changes):
     return Agent(system.model_copy(update=changes)).digest
-
-
-def test_the_source_of_readings_is_part_of_the_system_where_it_makes_a_difference(make_system):
-    system = make_system()
-    memory, search = {"readings_from": "memory"}, {"readings_from": "search"}
-    assert digest(system, **memory) == digest(system, **search)
-    assert digest(system, **EXPANDS, **memory) != digest(system, **EXPANDS, **search)
-
-
-def test_a_prompt_for_titles_is_part_of_the_system_where_it_is_used(make_system, tmp_path):
-    (tmp_path / "expander_with_titles.md").write_text("Another prompt.")
-    system, other = make_system(), {"prompts": str(tmp_path)}
-    assert digest(system, **other) == digest(system)
-    memory = {"expand": True, "readings_from": "memory"}
-    assert digest(system, **other, **memory) == digest(system, **memory)
-    assert digest(system, **other, **EXPANDS) != digest(system, **EXPANDS)

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import orjson
@@ -14,7 +13,6 @@ import pytest
 from branchwise import resume, run, score
 from branchwise.base.errors import InputError
 from branchwise.corpora.build import build_corpus, build_index
-from branchwise.corpora.loaders import load_questions
 from support.chat_server import ChatServer, call, fail, hang, say, search_then_answer
 from support.stores import edited, forget_ends
 
@@ -37,34 +35,14 @@ def test_resuming_replays_what_was_recorded(chat_server, make_system, question_f
     reader.close()
 
 
-def test_epochs_are_sampled_apart(chat_server, make_system, question_file, tmp_path):
-    chat_server.play(lambda body: say(GOOD))
-    made = run(str(question_file(2)), make_system(), out=tmp_path / "run", epochs=3)
-    assert made.state.done == 6
-    assert chat_server.repeats == 4
-    assert {row.metrics["strict_em"] for row in score(made).items if row.id == "q0"} == {1.0}
-    assert score(made).aggregates["all"]["strict_em"].n == 2
-
-
 def test_only_the_selected_questions_are_run(chat_server, make_system, question_file, tmp_path):
     chat_server.play(lambda body: say(GOOD))
     source = str(question_file(5))
     made = run(source, make_system(), out=tmp_path / "run", ids=["q3", "q1", "q4"], limit=2)
-    reader = made.open()
-    assert [row.question.id for row in reader.items()] == ["q1", "q3"]
-    reader.close()
+    assert [row.question.id for row in made.open().items()] == ["q1", "q3"]
     with pytest.raises(InputError, match="no question has the id 'q9'"):
         run(source, make_system(), out=tmp_path / "other", ids=["q9"])
     assert not (tmp_path / "other").exists()
-
-
-def test_failed_questions_are_retried_when_asked(chat_server, make_system, question_file, tmp_path):
-    chat_server.play(lambda body: fail(400, "no such thing"))
-    made = run(str(question_file(2)), make_system(), out=tmp_path / "run")
-    assert made.state.failed == 2
-    chat_server.play(lambda body: say(GOOD))
-    assert resume(made.path).state.here == 0
-    assert resume(made.path, retry_failed=True).state.here == 2
 
 
 def test_another_system_is_refused_and_named(chat_server, make_system, question_file, tmp_path):
@@ -144,17 +122,6 @@ def test_another_package_version_is_a_warning(chat_server, make_system, question
         resume(made.path)
 
 
-async def test_a_run_can_be_made_inside_a_running_loop(
-    chat_server, make_system, question_file, tmp_path
-):
-    chat_server.play(lambda body: say(GOOD))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)  # what a loop says of what nobody awaits
-        warnings.simplefilter("error", UserWarning)
-        made = run(str(question_file(2)), make_system(), out=tmp_path / "run")
-    assert made.state.done == 2
-
-
 async def test_an_interrupt_inside_a_running_loop_stops_the_run(
     chat_server, make_system, question_file, tmp_path
 ):
@@ -176,19 +143,6 @@ async def test_an_interrupt_inside_a_running_loop_stops_the_run(
     assert len(chat_server.requests) == 5
     chat_server.play(lambda body: say(GOOD))
     assert resume(tmp_path / "run").state.here == 5
-
-
-@pytest.mark.parametrize("counts", [{"epochs": 0}, {"concurrency": 0}, {"concurrency": -1}])
-def test_a_run_of_nothing_at_a_time_is_refused(make_system, question_file, tmp_path, counts):
-    with pytest.raises(InputError, match="greater than or equal to 1"):
-        run(str(question_file(1)), make_system(), out=tmp_path / "run", **counts)
-    assert not (tmp_path / "run").exists()
-
-
-def test_questions_can_be_given_as_objects(chat_server, make_system, question_file, tmp_path):
-    chat_server.play(lambda body: say(GOOD))
-    loaded = load_questions(str(question_file(1)))
-    assert run(loaded, make_system(), out=tmp_path / "run").state.done == 1
 
 
 def test_no_key_reaches_the_run_folder(

@@ -249,15 +249,6 @@ def test_the_next_passages_take_the_places_of_those_that_were_read(
     assert not any(one.reused for one in third.passages)
 
 
-def test_what_was_read_keeps_its_place_where_repeats_are_asked_for(
-    chat_server, system, question_file, tmp_path
-):
-    given = chat_server, system, question_file, tmp_path, SEARCH, SEARCH
-    (first, second), _ = found_by(*given, repeat_passages=True)
-    assert ids_of(first) == ids_of(second)
-    assert all(one.reused for one in second.passages)
-
-
 def test_a_turns_passages_are_read_for_each_search_that_names_them(
     chat_server, system, question_file, tmp_path
 ):
@@ -281,17 +272,6 @@ def test_a_passage_that_a_node_took_away_is_not_said_to_be_shown(
     assert second.of == 1
     assert "Shown before" not in results[1]
     assert all(f"[{id}]" not in results[1] for id in set(PASSAGES) - ids_of(second))
-
-
-def test_what_is_new_of_a_passage_that_is_read_again_is_shown(play):
-    said = iter(["Heat is a crime film.", MANN, "It is long."])
-
-    def extractor(body):
-        return about(p1=next(said))(body)
-
-    _, _, shown = play(extractor, SEARCH, call("local_retriever", query="Heat maker"))
-    assert "[p1] Heat (1995 film)\nHeat is a crime film.\n" in shown[0]
-    assert f"[p1] Heat (1995 film)\n{MANN}\n" in shown[1]
 
 
 def test_spans_that_the_agent_has_no_longer_before_it_are_shown_again_unasked(play, chat_server):
@@ -337,13 +317,6 @@ def test_a_reply_that_cannot_be_used_is_followed_by_a_request_for_each_passage(
     assert got == 4 + (extraction.requests[0].error is None or reply.finish == "length")
 
 
-def test_all_calls_failing_shows_every_passage_whole(play, chat_server):
-    _, (extraction,), (shown,) = play(fail(400, "no"))
-    assert {one.how for one in extraction.passages} == {"failed"}
-    assert all(f"[{id}] {title}\n{text}" in shown for id, (title, text) in PASSAGES.items())
-    assert extraction.failed
-
-
 def test_of_a_reply_that_was_cut_the_passages_before_the_cut_are_used(play, chat_server):
     def extractor(body):
         if len(passages_of(body)) == 1:
@@ -367,19 +340,6 @@ def test_passages_that_a_reply_passes_over_are_asked_about_once_more_together(pl
     assert [one.how for one in extraction.passages] == ["spans", "spans", "none", "none"]
     assert [(one.passages, one.used) for one in extraction.requests] == [(4, 1), (3, 3)]
     assert shown.count("\n\n") == 2
-
-
-def test_a_passage_of_which_all_that_is_said_is_not_in_it_is_asked_about_alone(play, chat_server):
-    def extractor(body):
-        alone = len(passages_of(body)) == 1
-        return about(p1=MANN if alone else "Mann was its director.")(body)
-
-    _, (extraction,), (shown,) = play(extractor)
-    assert asked(chat_server.requests)[1:] == [["p1"]]
-    first = by_id(extraction)["p1"]
-    assert (first.spans, first.shared) == ((MANN,), False)
-    assert [one.text for one in first.dropped] == ["Mann was its director."]
-    assert shown.startswith(f"[p1] Heat (1995 film)\n{MANN}\n\n")
 
 
 def test_spans_below_the_wrong_handle_are_shown_below_their_own_passage(play):

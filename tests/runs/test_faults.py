@@ -9,7 +9,6 @@ from branchwise import run, score
 from branchwise.base.errors import StoppedWarning
 from support.chat_server import (
     call,
-    calls,
     context_length,
     cut,
     fail,
@@ -117,14 +116,6 @@ def test_an_answer_cut_at_the_token_limit_before_its_entities_is_repaired(run_on
     assert next(e.data["finish"] for e in events if e.kind == "model") == "length"
 
 
-def test_an_answer_cut_at_the_token_limit_after_an_entity_is_read(run_one, chat_server):
-    row, events, scores = run_one([too_long(GOOD[: GOOD.index("]")])])
-    assert row.outcome["how"] == "tolerant"
-    assert scores.aggregates["all"]["strict_em"].mean == 1.0
-    assert next(e.data["finish"] for e in events if e.kind == "model") == "length"
-    assert len(chat_server.requests) == 1
-
-
 def test_a_refusal_is_a_format_error_and_is_not_argued_with(run_one, chat_server):
     row, _, scores = run_one([SEARCH, refuse("I will not.")])
     assert row.status == "done"
@@ -141,47 +132,6 @@ def test_an_unknown_tool_is_answered_with_the_known_ones(run_one, chat_server):
     assert first["error"] == "there is no tool 'google'; the tools are: local_retriever"
     assert second["error"] is None
     assert "local_retriever" in chat_server.requests[1]["messages"][-1]["content"]
-
-
-@pytest.mark.parametrize("arguments", ['{"query": "Heat"', '["Heat"]', "Heat"])
-def test_arguments_that_are_no_json_object_are_sent_back(run_one, arguments):
-    row, events, _ = run_one([calls(("local_retriever", arguments)), SEARCH, say(GOOD)])
-    assert row.status == "done"
-    errors = [e.data["error"] for e in events if e.kind == "tool"]
-    assert "not a JSON object" in errors[0]
-    assert errors[1] is None
-
-
-def test_arguments_of_the_wrong_type_say_which_one(run_one):
-    row, events, _ = run_one([call("local_retriever", query=""), SEARCH, say(GOOD)])
-    assert row.status == "done"
-    (first, _) = [e.data["error"] for e in events if e.kind == "tool"]
-    assert first.startswith("bad arguments: query: ")
-
-
-WRAPPED = {
-    "prose": (f"Here is what I found.\n\n{GOOD}\n\nI hope this helps!", "tolerant"),
-    "fences": (f"```json\n{GOOD}\n```", "tolerant"),
-    "think": (f"<think>Maybe {{}} or not</think>{GOOD}", "strict"),
-}
-
-
-@pytest.mark.parametrize(("text", "how"), WRAPPED.values(), ids=WRAPPED)
-def test_a_wrapped_answer_is_read_without_a_repair_call(run_one, chat_server, text, how):
-    row, _, scores = run_one([say(text)])
-    assert scores.aggregates["all"]["strict_em"].mean == 1.0
-    assert len(chat_server.requests) == 1
-    assert row.outcome["how"] == how
-
-
-@pytest.mark.parametrize("fence", ["", "```json\n"], ids=["strict", "tolerant"])
-def test_half_characters_in_an_answer_cost_nothing_but_themselves(run_one, fence):
-    escaped = r'{"reasoning": "\ud83d", "answers": {"default": ["Question number 0000", "\udc00"]}}'
-    row, _, scores = run_one([say(fence + escaped)])
-    assert row.status == "done"
-    entities = row.outcome["prediction"]["answers"]["default"]
-    assert entities == ["Question number 0000", "\ufffd"]
-    assert scores.aggregates["all"]["strict_precision"].mean == 0.5
 
 
 def test_prose_without_an_answer_gets_one_repair_call(run_one, chat_server):
@@ -206,24 +156,6 @@ def test_a_repair_call_that_fails_leaves_a_format_error(run_one):
     assert row.status == "done"
     assert row.outcome["how"] == "failed"
     assert "repair_failed" in kinds(events)
-
-
-def test_the_agent_is_told_to_answer_when_its_turns_are_spent(run_one, chat_server):
-    row, events, _ = run_one([SEARCH, SEARCH, say(GOOD)], budget={"turns": 3})
-    assert row.status == "done"
-    (spent,) = [e.data for e in events if e.kind == "budget"]
-    assert spent["reason"] == "3 model turns"
-    last = chat_server.requests[-1]
-    assert "tools" not in last
-    assert "3 model turns" in last["messages"][-1]["content"]
-
-
-def test_calls_beyond_the_budget_are_not_run_and_say_so(run_one):
-    three = calls(*[("local_retriever", {"query": f"Heat {n}"}) for n in range(3)])
-    row, events, _ = run_one([three, say(GOOD)], budget={"calls": 2})
-    assert row.outcome["calls"] == 2
-    errors = [e.data["error"] for e in events if e.kind == "tool"]
-    assert sorted(map(str, errors)) == ["None", "None", "not run: the tool-call budget is spent"]
 
 
 def test_tools_called_by_a_model_that_was_told_to_answer_are_not_run(run_one):
@@ -273,23 +205,3 @@ def test_a_refusal_by_status_403_fails_its_question_alone_once_others_were_answe
     chat_server.play(script)
     made = run(str(question_file(5)), make_system(), out=tmp_path / "run", concurrency=1)
     assert made.open().progress() == {"total": 5, "done": 4, "failed": 1, "pending": 0}
-
-
-def test_one_failing_question_leaves_the_others_alone(
-    chat_server, make_system, question_file, tmp_path
-):
-    def script(body):
-        return fail(500) if "number 0002" in json.dumps(body["messages"]) else say(GOOD)
-
-    chat_server.play(script)
-    made = run(str(question_file(6)), make_system(), out=tmp_path / "run", concurrency=3)
-    assert made.open().progress() == {"total": 6, "done": 5, "failed": 1, "pending": 0}
-
-
-def test_the_text_protocol_runs_the_same_tools(run_one, chat_server):
-    block = '```tool\n{"name": "local_retriever", "arguments": {"query": "Heat"}}\n```'
-    row, events, scores = run_one([say(block), say(GOOD)], tool_protocol="text")
-    assert kinds(events) == ["start", "model", "tool", "model", "answer"]
-    assert all("tools" not in body for body in chat_server.requests)
-    assert scores.aggregates["all"]["strict_em"].mean == 1.0
-    assert row.outcome["evidence"]

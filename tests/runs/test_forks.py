@@ -12,8 +12,7 @@ import pytest
 
 from branchwise import resume, run
 from branchwise.base.errors import InputError
-from branchwise.runs.forks import Changes, editable, make_fork, run_fork
-from branchwise.runs.forks.edits import edited
+from branchwise.runs.forks import Changes, editable, edited, make_fork, run_fork
 from branchwise.runs.store import open_run
 from branchwise.runs.studies.folder import default_folder
 from branchwise.trace.conversation import executions, taken_up_at
@@ -235,9 +234,7 @@ def test_a_fork_names_its_parent_and_may_be_forked(parent, tmp_path):
     run_fork(first)
     second = make_fork(first, "q0", step_of(read(first)[1], "answer"))
     run_fork(second)
-    reader = open_run(second)
-    fork = reader.meta["fork"]
-    reader.close()
+    fork = open_run(second).meta["fork"]
     assert (fork["run"], fork["path"]) == (first.name, str(first))
     assert (fork["question"], fork["epoch"], fork["copied"]) == ("q0", 0, len(read(first)[1]) - 1)
     assert steps_of(read(second)[1]) == steps_of(read(path)[1])

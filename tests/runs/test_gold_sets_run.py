@@ -7,13 +7,11 @@ import pytest
 
 from branchwise import score
 from branchwise.agents.prediction import Prediction
-from branchwise.commands.folders import export_lines
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.report.study_report import analysed_answer, question_report
-from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
-from branchwise.runs.store import open_run
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.store.results import save_scores
 from branchwise.ui.traces.plain import markdown
 from branchwise.ui.traces.runs import RunView
@@ -167,31 +165,3 @@ async def test_a_model_aligns_by_every_gold_set_and_the_best_is_chosen_then(run,
     assert (exact["q0"], by_names["q0"]) == (1, 0)
     assert len(chat_server.requests) == 1
     assert scored.analysis.item_errors[0].missing == ()
-
-
-async def test_a_judge_accepts_for_a_gold_set_and_the_best_is_chosen_then(run, chat_server):
-    def accept(body):
-        texts = next(m["content"] for m in body["messages"] if m["role"] == "user")
-        return say('{"a1": "g1"}' if "a1: 1987" in texts and "Reading" not in texts else "{}")
-
-    chat_server.play(accept)
-    choice = ScoringChoice.parse("lexical", judge=f"openai:scripted@{chat_server.url}")
-    scored = await asyncio.to_thread(score_answers, run, ScoringSettings(choice))
-    rows = {row.id: row for row in scored.scores.items}
-    assert rows["q2"].metrics["strict_recall"] == 1
-    assert [(one.gold, one.predicted) for one in rows["q2"].accepted] == [("1989", "1987")]
-
-
-def test_an_export_is_scored_as_the_run_is(run, tmp_path):
-    reader = open_run(run)
-    lines = [json.loads(line) for line in export_lines(reader)]
-    reader.close()
-    assert [len(line["gold"].get("alternatives", ())) for line in lines] == [1, 1, 0]
-    (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    asked = [item.question.model_dump(mode="json") for item in ITEMS]
-    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    found = score_answers(PredictionsFile(tmp_path / "p.jsonl", str(tmp_path / "q.jsonl")))
-    own = score(run)
-    assert chosen(found.scores) == chosen(own)
-    assert [row.metrics for row in found.scores.items] == [row.metrics for row in own.items]
-    assert [errors.gold_set for errors in found.untraced_errors] == [1, 1, None]

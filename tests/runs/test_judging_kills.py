@@ -66,9 +66,7 @@ def kept_replies(run: Path, spec: str) -> set[Asked]:
     """What the run's judgements hold a reply to."""
     prompts = Prompts.load()
     caller = ModelCaller(ModelSpec.parse(spec), Decoding(**GRADING), prompts)
-    reader = open_run(run)
-    requests = property_requests(list(reader.answered_items()), "aligned")
-    reader.close()
+    requests = property_requests(list(open_run(run).answered_items()), "aligned")
     with run_judgements(run) as kept:
         grader = Grader(caller, kept, "judge")
         known = [one for one in requests if kept.recall(grader.key(one)).value is not None]

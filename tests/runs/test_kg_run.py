@@ -81,9 +81,7 @@ def test_a_run_over_a_graph(chat_server, make_system, make_kg, questions, tmp_pa
     made = run(questions, make_system(make_kg("G")), out=tmp_path / "run")
     [item] = score(made).items
     assert item.metrics["strict_em"] == 1.0
-    reader = made.open()
-    tools = [event.data for event in reader.events(1) if event.kind == "tool"]
-    reader.close()
+    tools = [event.data for event in made.open().events(1) if event.kind == "tool"]
     assert {match["id"] for match in tools[0]["artifact"]["matches"]} == {"Q1", "Q2"}
     assert tools[1]["content"].startswith("Error: syntax error at line 1, column ")
     assert "^" in tools[1]["content"].splitlines()[-1]
@@ -118,18 +116,6 @@ def test_a_run_is_resumed_with_the_same_graph_only(
     (tmp_path / "G").rename(tmp_path / "moved")
     assert resume(made.path, kg=str(tmp_path / "moved")).state.here == 1
     assert len(chat_server.requests) == asked
-
-
-def test_tools_are_those_that_corpus_and_graph_allow(corpus, make_kg):
-    graph = str(make_kg("G"))
-    both = Agent(System(corpus=str(corpus), kg=graph))
-    assert [tool.name for tool in both.tools] == [
-        "local_retriever",
-        "wikidata_search",
-        "wikisparql",
-    ]
-    chosen = Agent(System(kg=graph, tools=("wikisparql",)))
-    assert [tool.name for tool in chosen.tools] == ["wikisparql"]
 
 
 @pytest.mark.parametrize(

@@ -55,14 +55,11 @@ class Killer:
 def recorded_requests(path):
     """(question, turn) of every model request whose response is in the store."""
     reader = open_run(path)
-    try:
-        return {
-            (reader.question(n).question, turn)
-            for item, n, _, _ in reader.items_with_status(("pending", "running", "done"))
-            for turn in range(sum(key.kind == "model" for key, _ in reader.responses(item)))
-        }
-    finally:
-        reader.close()
+    return {
+        (reader.question(n).question, turn)
+        for item, n, _, _ in reader.items_with_status(("pending", "running", "done"))
+        for turn in range(sum(key.kind == "model" for key, _ in reader.responses(item)))
+    }
 
 
 def test_a_run_killed_again_and_again_ends_whole(

@@ -63,18 +63,15 @@ class Numbered:
 def recorded_requests(path, log):
     """Digests of the requests whose replies are in the store; how many of each item's."""
     reader = open_run(path)
-    try:
-        items = [row[0] for row in reader.items_with_status(("pending", "running", "done"))]
-        contents = {
-            item: [
-                (key.role, value["content"])
-                for (key, _), value in reader.responses(item).items()
-                if key.kind == "model"
-            ]
-            for item in items
-        }
-    finally:
-        reader.close()
+    items = [row[0] for row in reader.items_with_status(("pending", "running", "done"))]
+    contents = {
+        item: [
+            (key.role, value["content"])
+            for (key, _), value in reader.responses(item).items()
+            if key.kind == "model"
+        ]
+        for item in items
+    }
     numbers = [
         int(content.rsplit("(number ", 1)[1].split(")")[0])
         for replies in contents.values()

@@ -94,20 +94,6 @@ def test_workers_count_the_same(scored, monkeypatch):
     assert (again.modules.expansion.expanded, again.modules.expansion.readings) == (3, 6)
 
 
-def test_a_run_without_modules_says_nothing_of_them(
-    chat_server, make_system, question_file, tmp_path
-):
-    chat_server.play(lambda _: GOOD)
-    made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
-    found = score_answers(made, ScoringSettings())
-    assert found.to_json()["modules"] == {
-        "expansion": None,
-        "extraction": None,
-        "tools": {"local_retriever": {"calls": 0, "failed": 0, "searches": 0}},
-    }
-    assert not any(line.startswith(("expand", "extract")) for line in last_lines(found))
-
-
 NODES = """
 from branchwise import node
 from branchwise.graphs.plugins.passages import passages_of, with_passages

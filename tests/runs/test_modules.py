@@ -8,9 +8,9 @@ from branchwise import resume, run
 from branchwise.base.errors import InputError
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import Roles
-from support.by_role import by_role, counts, role_of
+from support.by_role import by_role, counts
 from support.chat_server import ChatServer, call, calls, fail, say, search_then_answer
-from support.stores import edited, forget_ends
+from support.stores import forget_ends
 
 READINGS = say("Who directed Heat (1995 film)?\nWho directed Heat (1986 film)?")
 GOOD = say(json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}}))
@@ -65,33 +65,6 @@ def test_a_prompt_changes_the_system_only_with_its_module(digest_of, tmp_path, p
     assert digest_of(**changed, **{module: True}) != digest_of(**{module: True})
 
 
-def test_how_passages_are_read_changes_the_system_only_with_extraction(digest_of, tmp_path):
-    (tmp_path / "extractor_several.md").write_text("Another prompt.")
-    changed, by_passage = {"prompts": str(tmp_path)}, {"extract_by": "passage"}
-    assert digest_of(**by_passage) == digest_of()
-    assert digest_of(**by_passage, extract=True) != digest_of(extract=True)
-    assert digest_of(**changed, **by_passage, extract=True) == digest_of(**by_passage, extract=True)
-
-
-def test_each_role_asks_its_own_model(chat_server, make_system, question_file, tmp_path):
-    expander, extractor = ChatServer(SCRIPT).start(), ChatServer(SCRIPT).start()
-    chat_server.play(SCRIPT)
-    roles = Roles(expander=f"openai:one@{expander.url}", extractor=f"openai:two@{extractor.url}")
-    changes = {"expand": True, "extract": True, "roles": roles}
-    try:
-        made = run(
-            str(question_file(1)), make_system().model_copy(update=changes), out=tmp_path / "run"
-        )
-        assert made.state.done == 1
-        assert counts(chat_server.requests) == {"agent": 3}
-        assert counts(expander.requests) == {"expander": 1}
-        assert counts(extractor.requests) == {"extractor": 2}
-        assert {body["model"] for body in expander.requests} == {"one"}
-    finally:
-        expander.stop()
-        extractor.stop()
-
-
 @pytest.mark.parametrize(("role", "module"), [("expander", "expand"), ("extractor", "extract")])
 def test_a_role_that_cannot_be_asked_is_refused_by_its_option(make_system, role, module):
     for spec, what in (("gpt-9", "unknown model"), ("openai:m@http://127.0.0.1:1/v1", "nothing")):
@@ -116,9 +89,7 @@ def test_what_a_failed_item_had_cost_is_kept(chat_server, make_system, question_
     made = run(
         str(question_file(1)), make_system().model_copy(update=changes), out=tmp_path / "run"
     )
-    reader = made.open()
-    (row,) = reader.items()
-    reader.close()
+    (row,) = made.open().items()
     assert row.status == "failed"
     assert row.outcome["error"].startswith("bad_request: ")
     once = {"calls": 1, "input": 50, "output": 20, "cached": 30, "reasoning": 15}
@@ -130,16 +101,6 @@ def test_what_a_failed_item_had_cost_is_kept(chat_server, make_system, question_
     assert all(used["seconds"] > 0 for used in spent.values())
 
 
-def test_repairs_are_the_agents(chat_server, make_system, question_file, tmp_path):
-    replies = iter([say("It was Mann."), GOOD])
-    chat_server.play(lambda _: next(replies))
-    made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
-    reader = made.open()
-    (row,) = reader.items()
-    reader.close()
-    assert {role: used["calls"] for role, used in row.outcome["usage"].items()} == {"agent": 2}
-
-
 def test_resuming_replays_modules_too(chat_server, make_system, question_file, tmp_path):
     chat_server.play(SCRIPT)
     changes = {"expand": True, "extract": True}
@@ -147,9 +108,7 @@ def test_resuming_replays_modules_too(chat_server, make_system, question_file, t
         str(question_file(2)), make_system().model_copy(update=changes), out=tmp_path / "run"
     )
     asked = len(chat_server.requests)
-    reader = made.open()
-    before = [row.outcome | {"seconds": 0} for row in reader.items()]
-    reader.close()
+    before = [row.outcome | {"seconds": 0} for row in made.open().items()]
     forget_ends(made.path)
     again = resume(made.path)
     assert len(chat_server.requests) == asked
@@ -189,30 +148,6 @@ def test_modules_of_a_run_may_have_moved_and_others_are_refused(
         moved.stop()
 
 
-def test_another_module_is_another_system(chat_server, make_system, question_file, tmp_path):
-    chat_server.play(SCRIPT)
-    made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
-    with edited(made.path) as connection:
-        (stored,) = connection.execute("SELECT value FROM meta WHERE key = 'system'").fetchone()
-        system = json.loads(stored)
-        assert system["expand"] is system["extract"] is False
-        connection.execute(
-            "UPDATE meta SET value = ? WHERE key = 'system'",
-            (json.dumps(system | {"expand": True}),),
-        )
-    with pytest.raises(InputError, match="changed: expand, expander, prompts, readings_from"):
-        resume(made.path)
-
-
-def test_epochs_expand_and_extract_apart(chat_server, make_system, question_file, tmp_path):
-    chat_server.play(SCRIPT)
-    system = make_system().model_copy(update={"expand": True, "extract": True})
-    run(str(question_file(1)), system, out=tmp_path / "run", epochs=2)
-    assert counts(chat_server.requests) == {"expander": 2, "agent": 6, "extractor": 4}
-    asked = [body for body in chat_server.requests if role_of(body) == "expander"]
-    assert asked[0] == asked[1]
-
-
 def test_the_same_search_twice_in_a_turn_is_replayed_as_it_was(
     chat_server, make_system, question_file, tmp_path
 ):
@@ -241,9 +176,7 @@ def test_a_module_that_failed_is_asked_again_by_a_run_that_goes_on(
     assert made.state.failed == 1
     again = resume(made.path, retry_failed=True)
     assert again.state.done == 1
-    reader = again.open()
-    (expansion,) = (e.data for e in reader.events(1) if e.kind == "expansion")
-    reader.close()
+    (expansion,) = (e.data for e in again.open().events(1) if e.kind == "expansion")
     assert expansion["how"] == "readings"
 
 
@@ -259,9 +192,7 @@ def test_modules_work_in_every_protocol(
     changes = {"expand": True, "extract": True}
     system = make_system(**decoding).model_copy(update=changes)
     made = run(str(question_file(1)), system, out=tmp_path / "run")
-    reader = made.open()
-    kinds = [event.kind for event in reader.events(1)]
-    reader.close()
+    kinds = [event.kind for event in made.open().events(1)]
     assert kinds == ["start", "expansion", "model", "tool", "extraction", "model", "answer"]
     shown = json.dumps(chat_server.requests[-1]["messages"])
     assert "[heat-1995] Heat (1995 film)\\nHeat is a crime film" in shown

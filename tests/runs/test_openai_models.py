@@ -166,17 +166,6 @@ def test_a_model_that_takes_both_scores_alike_by_either(command, chat_server, tm
     assert scores_of(type_in, tmp_path / "chat") == scores_of(type_in, tmp_path / "responses")
 
 
-@pytest.mark.parametrize("manner", MANNERS)
-def test_asking_goes_over_and_says_so(corpus, chat_server, type_in, manner):
-    chat_server.play(in_manner(manner, ROLES))
-    code, answer, steps = type_in(
-        *("ask", "Who directed Heat?", "--model", f"openai:m@{chat_server.url}"),
-        *("--corpus", corpus, "--reasoning-effort", "low", "--max-tokens", 64),
-    )
-    assert (code, answer) == (0, "default: Who directed Heat?\n")
-    assert ("asked without chat_completions" in steps) == (manner != "gpt-4.1")
-
-
 def test_the_key_is_in_no_record_and_no_message(
     command, chat_server, tmp_path, type_in, monkeypatch
 ):
@@ -218,29 +207,3 @@ def test_a_replay_answers_as_the_run_did_and_asks_nobody(
     assert (code, len(chat_server.requests)) == (0, sent), error
     first, second = (scores_of(type_in, tmp_path / name)[0] for name in ("R", "again"))
     assert first["aggregates"] == second["aggregates"]
-
-
-def test_a_pilot_is_gone_on_with_and_asks_nothing_twice(
-    by_responses, chat_server, tmp_path, type_in
-):
-    assert type_in(*by_responses("whole"))[0] == 0
-    sent = len(chat_server.requests)
-    code, shown, error = type_in(*by_responses("R", "--pilot", 1))
-    assert code == 0, error
-    assert 0 < len(chat_server.requests) - sent < sent
-    assert f"branchwise resume {tmp_path / 'R'}" in shown
-    assert type_in("resume", tmp_path / "R")[0] == 0
-    assert len(chat_server.requests) == 2 * sent
-
-
-def test_a_limit_of_cost_stops_before_it_is_passed(by_responses, tmp_path, type_in):
-    """A call can cost .064 USD and its bytes; the three questions cost far more than one."""
-    prices = tmp_path / "prices.yaml"
-    prices.write_text('{"models": {"openai:m": {"input": 1000, "output": 1000}}}')
-    limited = ("--prices", prices, "--max-cost", 10)
-    code, _, error = type_in(*by_responses("R", *limited))
-    assert code == 1
-    assert "of --max-cost 10 are spent" in " ".join(error.split())
-    (document,) = json.loads(type_in("report", tmp_path / "R", "--json")[1])
-    assert document["costs"]["cost"] <= 10
-    assert type_in("resume", tmp_path / "R", "--max-cost", 1000)[0] == 0

@@ -14,7 +14,6 @@ from branchwise.eval.tasks.registry import flow_of
 from support.needs import DATA, needs_data
 
 PUBLISHED = f"condambigqa:{DATA / 'condambigqa' / 'dev.json'}"
-TASK = get_task("condambigqa")
 QUESTION = {
     "id": "q",
     "question": "Who is the president?",
@@ -71,17 +70,6 @@ def test_answers_without_conditions_are_scored_each_by_itself(
     assert item.metrics["count_difference"] == 0
 
 
-def test_protocols_are_different_systems(questions: str, tmp_path: Path) -> None:
-    digests = {}
-    for protocol in PROTOCOLS:
-        made = run(questions, System(protocol=protocol), out=tmp_path / protocol, task=TASK.name)
-        reader = made.open()
-        digests[protocol] = reader.meta["system_digest"]
-        assert reader.meta["identity"]["protocol"] == protocol
-        reader.close()
-    assert len(set(digests.values())) == 4
-
-
 def test_a_bound_is_in_the_prompt_and_in_the_identity(questions: str, tmp_path: Path) -> None:
     system, _, _ = asked(questions, tmp_path / "R", at_most=3)
     assert "at most 3 conditions" in system
@@ -101,11 +89,6 @@ def test_a_bound_is_in_the_prompt_and_in_the_identity(questions: str, tmp_path: 
 def test_what_does_not_fit_is_refused(settings: dict[str, Any], task: str, said: str) -> None:
     with pytest.raises(SettingError, match=said):
         flow_of(get_task(task), System(**settings))
-
-
-def test_a_question_asked_alone_has_one_way_to_be_put(type_in: Any) -> None:
-    code, _, error = type_in("ask", "Who directed Heat?", "--protocol", "closed")
-    assert (code, "the task branches has no protocol 'closed'" in error) == (2, True), error
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,7 @@ def test_a_server_that_demands_it_needs_no_setting(made, chat_server, type_in):
     assert found.state.done == 1
     # Refused once; the identity is that of a run without it.
     assert [len(sent_back(body)) for body in chat_server.requests] == [0, 1, 1, 2]
-    reader = found.open()
-    assert reader.meta["identity"]["model"]["reasoning_back"] == "auto"
-    reader.close()
+    assert found.open().meta["identity"]["model"]["reasoning_back"] == "auto"
     printed = type_in("trace", found.path, "--print", "--question", "q0")[1]
     assert "must be passed back to the API" in printed
 
@@ -88,18 +86,6 @@ def test_forks_of_every_step_send_what_the_run_sent(made, chat_server, tmp_path,
     for step in steps:
         run_fork(make_fork(found.path, "q0", step, out=tmp_path / f"F{step}"))
     assert set(chat_server.counts) == set(before)
-
-
-@pytest.mark.parametrize("script", [plain, details])
-def test_a_replay_asks_nobody(made, chat_server, make_system, question_file, tmp_path, script):
-    found, system = made(script, reasoning_back="on")
-    before = len(chat_server.requests)
-    for decoding in ({}, {"reasoning_back": "on"}):
-        changes = {"model": f"replay:{found.path}", "decoding": make_system(**decoding).decoding}
-        replayed = system.model_copy(update=changes)
-        out = tmp_path / f"S{len(decoding)}"
-        assert run(str(question_file(1)), replayed, out=out).state.done == 1
-    assert len(chat_server.requests) == before
 
 
 def test_a_resumed_item_sends_what_was_recorded(made, chat_server):

@@ -43,14 +43,6 @@ def test_a_run_says_what_its_requests_lacked(
     assert "500 Unsupported param: tools" in printed
 
 
-def test_asking_says_it_as_it_happens(make_system, chat_server, corpus, type_in):
-    chat_server.play(takes_neither_tools_nor_schemas)
-    model = make_system().model
-    code, answer, steps = type_in("ask", "Who directed Heat?", "--model", model, "--corpus", corpus)
-    assert (code, answer) == (0, "default: Question number 0000\n")
-    assert "asked without tools" in steps
-
-
 def test_what_a_judge_cannot_be_asked_with_is_told(
     make_system, question_file, chat_server, tmp_path, type_in
 ):

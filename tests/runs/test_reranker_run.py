@@ -44,9 +44,7 @@ def test_the_agent_is_shown_the_best_by_the_cross_encoder(
     plain = open_retriever(corpus)
     best = [h.passage.id for h in RerankingRetriever(plain, model).search([QUERY], 2)[0]]
     assert best != [h.passage.id for h in plain.search([QUERY], 2)[0]]
-    reader = made.open()
-    (item,) = reader.answered_items()
-    reader.close()
+    (item,) = made.open().answered_items()
     assert list(item.evidence.passages) == best
 
 
@@ -97,12 +95,6 @@ def test_a_folder_without_a_cross_encoder_is_one_line(
     assert said in " ".join(error.split())
     assert "Traceback" not in error
     assert not (tmp_path / "R").exists()
-
-
-def test_there_must_be_something_to_rank(type_in: Any, question_file: Any, model: Path) -> None:
-    code, _, error = type_in("run", "--questions", question_file(1), "--reranker", model)
-    assert code == 2
-    assert "--reranker: needs a corpus to search" in " ".join(error.split())
 
 
 def test_a_study_compares_it_with_the_retriever_alone(

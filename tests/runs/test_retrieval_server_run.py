@@ -18,9 +18,7 @@ def server():
 
 
 def tool_events(made):
-    reader = made.open()
-    events = [event.data for event in reader.events(1) if event.kind == "tool"]
-    reader.close()
+    events = [event.data for event in made.open().events(1) if event.kind == "tool"]
     return events
 
 

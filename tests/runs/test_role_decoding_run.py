@@ -8,13 +8,10 @@ import pytest
 from branchwise import resume, run
 from branchwise.agents.prompt_files import Prompts
 from branchwise.base.errors import InputError
-from branchwise.corpora.loaders import load_questions
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.own_settings import read_scorers
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
-from branchwise.runs.studies.plan import plan_of
-from branchwise.runs.studies.schema import load_study
 from support.by_role import by_role, role_of
 from support.chat_server import fail, say, search_then_answer
 from support.stores import execute
@@ -75,9 +72,7 @@ def test_a_resumed_run_asks_as_it_did_and_refuses_another(
     assert resume(made.path, retry_failed=True).state.here == 1
     assert sent_by(chat_server)["extractor"][0]["max_tokens"] == 200
     assert {h["X-Title"] for h in chat_server.headers[before:]} == {HEADERS["X-Title"]}
-    reader = made.open()
-    now = reader.meta["system"]
-    reader.close()
+    now = made.open().meta["system"]
     now["role_decoding"]["extractor"]["temperature"] = 0.5
     execute(made.path, "UPDATE meta SET value = ? WHERE key = 'system'", json.dumps(now))
     with pytest.raises(InputError, match=r"changed: extractor\)"):
@@ -157,19 +152,6 @@ def test_the_score_command_sets_who_scores(chat_server, tmp_path, type_in):
         code, _, err = type_in("score", *files, *judge, "--role", wrong)
         assert code == 2
         assert err.startswith(f"branchwise: {error}")
-
-
-def test_bounds_are_those_of_each_role(tmp_path, corpus):
-    (tmp_path / "q.jsonl").write_text('{"id": "q1", "question": "Who?", "answers": {"a": ["b"]}}')
-    base = {"model": "openai:gpt-6-luna@http://localhost:9/v1", "expansion": True, "max_tokens": 9}
-    base["roles"] = {"expander": {"max_tokens": 100}}
-    text = {"name": "s", "questions": "q.jsonl", "base": base, "factors": {"seed": [1, 2]}}
-    (tmp_path / "s.yaml").write_text(json.dumps(text))
-    loaded = load_study(tmp_path / "s.yaml")
-    questions = load_questions(str(tmp_path / "q.jsonl"))
-    plan = plan_of(loaded, loaded.systems(), questions, loaded.prices())
-    # The agent's answer and a repair of 128,000 + 9 tokens each, and one expansion of 4,000 + 100.
-    assert plan.systems[0].within.tokens == 2 * 128_009 + 4_100
 
 
 STUDY = """

@@ -42,14 +42,11 @@ def reviewed(chat_server: ChatServer, make_system: Any, tmp_path: Path) -> Any:
         chat_server.play(by_role(agent=lambda body: next(turns), extractor=extractor))
         system = make_system().model_copy(update={"extract": extract})
         reader = run(str(tmp_path / "q.jsonl"), system, out=tmp_path / "run").open()
-        try:
-            (item,) = reader.answered_items()
-            (row,) = reader.items()
-            found = examine(item, reader.events(row.item))
-            reach = find_reach([item.question], run_sources(reader.meta))
-            return TracedItem(item, found.matches, found.evidence), reach
-        finally:
-            reader.close()
+        (item,) = reader.answered_items()
+        (row,) = reader.items()
+        found = examine(item, reader.events(row.item))
+        reach = find_reach([item.question], run_sources(reader.meta))
+        return TracedItem(item, found.matches, found.evidence), reach
 
     return play
 

@@ -101,17 +101,6 @@ def test_a_report_knows_the_prices_that_the_study_went_by(type_in, study, tmp_pa
     assert costs() == pytest.approx([2 * cost for cost in first]), "once given they stay"
 
 
-def test_a_page_can_be_printed(type_in, study, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert type_in("ablate", study, "--out", tmp_path / "S")[0] == 0
-    before = set(tmp_path.iterdir())
-    code, said, _ = type_in("report", tmp_path / "S", "--html", "-")
-    assert code == 0
-    assert said.startswith("<!doctype html>")
-    assert said.rstrip().endswith("</html>")
-    assert set(tmp_path.iterdir()) == before
-
-
 def test_without_a_folder_the_study_has_its_own(type_in, study, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert type_in("ablate", study)[0] == 0
@@ -140,37 +129,6 @@ def test_the_command_that_continues_keeps_the_limits_that_were_given(
     chat_server.play(reply)
     _, _, complaint = type_in("ablate", study, "--out", tmp_path / "S", *limits[2:], "--max-cost=1")
     assert f"{again} --max-cost HIGHER\n" in complaint
-
-
-def test_a_refused_key_ends_the_study_with_exit_code_1(type_in, study, chat_server, tmp_path):
-    chat_server.play(lambda body: fail(401, "no such key"))
-    code, _, complaint = type_in("ablate", study, "--out", tmp_path / "S")
-    assert code == 1
-    # All systems ask at the same time; whose refusal comes first is the one that is told.
-    assert re.search(r"Stopped: system '(base|\+expansion|k=1)': openai:scripted@", complaint)
-    assert f"branchwise ablate {study} --out {tmp_path}/S\n" in complaint
-
-
-def test_failed_items_are_named_and_may_be_run_again(type_in, study, chat_server, tmp_path):
-    chat_server.play(lambda body: fail(400, "no") if "0003" in json.dumps(body) else reply(body))
-    code, _, complaint = type_in("ablate", study, "--out", tmp_path / "S")
-    assert code == 1
-    assert "failed: base: q3: bad_request: " in complaint
-    assert "3 of 18 items failed and count 0:\n  3 x bad_request: " in complaint
-    assert "--retry-failed" in complaint
-    chat_server.play(reply)
-    code, _, complaint = type_in("ablate", study, "--out", tmp_path / "S", "--retry-failed")
-    assert code == 0
-    assert "items failed" not in complaint
-
-
-def test_another_study_in_the_folder_is_one_line_and_exit_code_2(type_in, study, tmp_path):
-    assert type_in("ablate", study, "--out", tmp_path / "S")[0] == 0
-    study.write_text(study.read_text().replace("k: [2, 1]", "k: [2, 3]"))
-    code, _, complaint = type_in("ablate", study, "--out", tmp_path / "S")
-    assert code == 2
-    last = complaint.strip().splitlines()[-1]
-    assert "contains another study: systems only there: k=1; systems only here: k=3" in last
 
 
 @pytest.mark.parametrize("change", ["swap", "copy", "file"])

@@ -91,9 +91,7 @@ def scores(folder):
 def progress(folder):
     counts = {}
     for name, path in folder.runs():
-        reader = open_run(path)
-        counts[name] = reader.progress()
-        reader.close()
+        counts[name] = open_run(path).progress()
     return counts
 
 

@@ -9,9 +9,7 @@ from branchwise.agents.restraints import Limits
 from branchwise.base.errors import InputError
 from branchwise.corpora.open import open_retriever
 from branchwise.graphs import sources
-from branchwise.runs.costs.prices import Prices
 from branchwise.runs.experiment import resume
-from branchwise.runs.store import open_run
 from branchwise.runs.store.connection import DRAFT
 from branchwise.runs.studies import folder as folder_module
 from branchwise.runs.studies.folder import DRAFT_FILE, STUDY_FILE, StudyFolder, study_lock
@@ -209,14 +207,6 @@ def test_a_run_that_was_removed_is_run_anew(design, tmp_path):
     assert run_study(design, tmp_path / "S").state.here == 6
 
 
-def test_a_run_that_was_exchanged_is_refused(design, tmp_path):
-    run_study(design, tmp_path / "S")
-    runs = tmp_path / "S" / "runs"
-    (runs / "k-1" / "run.sqlite").write_bytes((runs / "base" / "run.sqlite").read_bytes())
-    with pytest.raises(InputError, match=r"of the system 'base', and the study has .* here"):
-        run_study(design, tmp_path / "S")
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -243,18 +233,6 @@ def test_a_slug_in_the_study_file_cannot_lead_out_of_the_folder(design, tmp_path
         StudyFolder.open(tmp_path / "S")
 
 
-def test_failed_items_are_run_again_only_where_that_is_asked_for(chat_server, design, tmp_path):
-    def some(body):
-        return fail(400, "no") if role_of(body) == "agent" and number_of(body) == 3 else reply(body)
-
-    chat_server.play(some)
-    state = run_study(design, tmp_path / "S").state
-    assert (state.done, state.failed) == (20, 4)
-    chat_server.play(reply)
-    assert run_study(design, tmp_path / "S").state.here == 0
-    assert run_study(design, tmp_path / "S", StudyPace(retry_failed=True)).state.here == 4
-
-
 def test_all_systems_share_the_limit_of_their_server(chat_server, design, tmp_path):
     limits = Limits(2)
     run_study(design, tmp_path / "S", StudyPace(concurrency=8, limits=limits))
@@ -279,11 +257,3 @@ def test_a_graph_is_shared_and_closed_once_all_have_ended(
     design = design_of(question_file(2), systems)
     assert run_study(design, tmp_path / "S").state.here == 8
     assert run_study(design, tmp_path / "S").state.here == 0
-
-
-def test_prices_are_not_needed_without_a_limit(design, tmp_path):
-    pace = StudyPace(prices=Prices.load())
-    assert run_study(design, tmp_path / "S", pace).is_out_of_money is False
-    reader = open_run(tmp_path / "S" / "runs" / "base")
-    assert reader.progress()["done"] == 6
-    reader.close()

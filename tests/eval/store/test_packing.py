@@ -14,7 +14,7 @@ from branchwise.agents.journal import CallKey
 from branchwise.corpora.passages import make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.runs.store import DamagedError, RunSpec, RunStore, create_run, open_run
-from branchwise.runs.store.salvage import recover_run
+from branchwise.runs.store.merging import recover_run
 from branchwise.runs.store.tables import MAX_BODY, PER_BLOCK, expand, packed_item, squeeze, unpacked
 from branchwise.runs.store.verifying import verify_run
 from support.stores import damage, edited
