@@ -6,12 +6,7 @@ from itertools import product
 
 from branchwise.eval.tasks import columns_of
 from branchwise.report.figures.lines import BY_PROTOCOL
-from branchwise.report.published import (
-    Published,
-    PublishedMetric,
-    PublishedSetting,
-    PublishedTable,
-)
+from branchwise.report.published import Published, PublishedMetric, PublishedSetting, PublishedTable
 from branchwise.report.study_report import StudyReport, SystemReport
 from branchwise.report.table import CellValue, Table, TableColumn, subset_column
 from branchwise.report.tables.protocols import BY_STRATEGY, strategy

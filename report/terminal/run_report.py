@@ -24,7 +24,7 @@ from branchwise.report.terminal.error_table import (
     ceiling_tables,
     class_tables,
     error_tables,
-    told_error_tables,
+    task_error_tables,
 )
 from branchwise.report.terminal.report_table import drawn, headline, score_tables, with_notes
 from branchwise.report.terminal.run_notes import NOTICE, matcher_lines, module_notes
@@ -77,7 +77,7 @@ def _analysed(report: StudyReport, by: Sequence[str], *, full: bool) -> "Iterato
     if full:
         yield from error_tables([(name, one.errors) for _, name, one in report.analysed])
         yield from class_tables(report)
-        yield from told_error_tables(report)
+        yield from task_error_tables(report)
         yield from ceiling_tables(report)
     for table in terminal_tables(report):
         yield from with_notes(table)
@@ -120,7 +120,7 @@ def predictions_report(
     if found.untraced_errors is not None:
         errors = totals(found.untraced_errors)
         yield from error_tables([(report.by_matcher().systems[-1].name, errors)])
-    yield from told_error_tables(report)
+    yield from task_error_tables(report)
     if found.costs != NO_COSTS:
         yield from cost_tables(report)
 

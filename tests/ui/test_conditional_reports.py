@@ -127,8 +127,8 @@ def test_each_task_has_a_section_and_says_what_it_has_nothing_for(runs: Path) ->
         text = found[report.title]
         absent = list(absent_figures(report))
         assert absent
-        for figure in absent:
-            assert f"<b>{figure.title}</b>: {figure.why}." in text
+        for title, why in absent:
+            assert f"<b>{title}</b>: {why}." in text
     assert "<b>ceilings</b>: answers of this task are not entities" in found["mdcr"]
     assert "<b>errors by class</b>: answers of this task are not examined" in found["condambigqa"]
     assert "<b>errors by class</b>" not in found["mdcr"]

@@ -14,7 +14,7 @@ from branchwise.report import exports, latex
 from branchwise.report.exports import csv_files, guarded
 from branchwise.report.html.tables import laid_out
 from branchwise.report.study_report import StudyReport
-from branchwise.report.table import CellValue, ChangeCell, Table, TableColumn, one_line, shown_rows
+from branchwise.report.table import CellValue, ChangeCell, Table, TableColumn, one_line, row_texts
 from branchwise.report.tables import report_tables
 from support.ui.hostile import HOSTILE_NAMES
 from support.ui.report_cases import BASE, make_report
@@ -39,7 +39,7 @@ def named(text: str) -> Table:
 def cells(table: Table) -> list[list[str]]:
     return [
         [" ".join(filter(None, (one.text, one.interval, one.n))) for one in row]
-        for row in shown_rows(table)
+        for row in row_texts(table)
     ]
 
 

@@ -339,21 +339,20 @@ def test_figures_hold_the_numbers_of_the_tables(outputs: Outputs) -> None:
     errors = {(row["system"], row["subset"]): row for row in outputs.csv["errors"]}
     for subset in report.parts:
         shares = error_shares(report, subset)
-        for one in shares.systems if shares else ():
-            row = errors[guarded(one.name), subset]
-            assert int(row["items"]) == one.counts.items
-            assert int(row["inexact"]) == one.counts.inexact
+        for name, counts in shares.systems if shares else ():
+            row = errors[guarded(name), subset]
+            assert int(row["items"]) == counts.items
+            assert int(row["inexact"]) == counts.inexact
             for group in (kind for own in ANSWER_ERRORS.classes for kind in own.shown):
-                whole, part = one.counts.of_all(group), one.counts.of_inexact(group)
+                whole, part = counts.of_all(group), counts.of_inexact(group)
                 assert row[f"{group.key}_of_all"] == str(whole)
                 assert row[f"{group.key}_of_inexact"] == ("" if part is None else str(part))
     changes = {(row["system"], row["subset"]): row for row in outputs.csv["changes"]}
     for change in change_figures(report):
-        for line in change.rows:
-            for one in line.differences:
-                assert one.difference == float(
-                    changes[guarded(line.name), one.subset][change.metric.key]
-                )
+        for name, differences in change.rows:
+            for one in differences:
+                row = changes[guarded(name), one.subset]
+                assert one.difference == float(row[change.metric.key])
     for subset in report.subsets:
         missing = {r["system"]: r for r in outputs.csv["missing"] if r["subset"] == subset}
         ways = {r["system"]: r for r in outputs.csv["ceilings"] if r["subset"] == subset}
