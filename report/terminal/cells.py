@@ -48,6 +48,18 @@ def new_table(*, tight: bool = False) -> "Table":
     return table
 
 
+def counts_table(label: str, headings: Iterable[str]) -> "Table":
+    """A table of numbers: `label` stands over what they are of."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column(label)
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    return table
+
+
 def indented(text: "Text") -> "Padding":
     """Every line of it, also those that a narrow terminal wraps, two columns in."""
     from rich.padding import Padding
