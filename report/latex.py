@@ -99,8 +99,7 @@ class GridColumn:
 
 @dataclass(frozen=True)
 class Grid:
-    """`groups`: the heading and the number of rows of each; one without a heading where there are
-    none."""
+    """`groups`: the heading, or "", and the number of rows of each."""
 
     label: GridColumn
     columns: tuple[GridColumn, ...]
@@ -108,7 +107,6 @@ class Grid:
 
 
 def _grid_of(table: Table, intervals: Intervals) -> Grid:
-    """The columns of a table that are for readers."""
     printed = table.as_printed()
     *grouped, label = printed.key_columns
     texts = row_texts(printed)
@@ -127,13 +125,6 @@ def _grid_of(table: Table, intervals: Intervals) -> Grid:
     labels = tuple(GridCell(row[label].text) for row in texts)
     column = printed.columns[label]
     return Grid(GridColumn(column.title, labels, True, column.group), tuple(columns), tuple(spans))
-
-
-def _notes_of(table: Table, intervals: Intervals) -> list[str]:
-    """Its notes, without those on what is not shown."""
-    hidden = intervals == "none"
-    notes = [note for note in table.notes if not (hidden and note.startswith(OF_INTERVALS))]
-    return [_ADDRESS.sub("", note) for note in notes]
 
 
 def _grid_columns(
@@ -233,7 +224,12 @@ def _spaced(floats: Iterable[str]) -> Iterator[str]:
 def _floats(table: Table, look: LatexLook) -> Iterator[str]:
     """The environments of a table: one, unless it has more rows than a page."""
     grid = _grid_of(table, look.intervals)
-    notes = _notes_of(table, look.intervals)
+    notes = [
+        _ADDRESS.sub("", note)
+        for note in table.notes
+        # Without those on what is not shown.
+        if look.intervals != "none" or not note.startswith(OF_INTERVALS)
+    ]
     room = _LINES - sum(len(note) for note in notes) // _ON_LINE
     pages = list(_pages(grid, room))
     caption = sentence(table.as_printed().caption)
@@ -300,7 +296,6 @@ def _pieces(lines: Sequence[tuple[int, int]], room: int) -> list[list[tuple[int,
 
 
 def _lines(grid: Grid, row: int) -> int:
-    """How many lines a row takes."""
     cells = [one.cells[row] for one in (grid.label, *grid.columns)]
     longest = max(len(cell.text) for cell in cells)
     return 1 + longest // _LETTERS + any(cell.under for cell in cells)

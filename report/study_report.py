@@ -218,8 +218,7 @@ class StudyReport:
 
     @property
     def base_words(self) -> str:
-        """What a system is compared with: the base's name, or whose it is where each model has
-        one."""
+        """The base's name, or whose it is where each model has one."""
         return self.bases[0].name if len(self.bases) == 1 else "the base of the same model"
 
     def base_of(self, system: SystemReport) -> SystemReport:
@@ -242,8 +241,7 @@ class StudyReport:
 
     @property
     def compared(self) -> tuple[Column, ...]:
-        """The metrics in which changes are reported: the task's headline, then those of plug-ins
-        that every system has."""
+        """The task's headline metrics, then those of plug-ins that every system has."""
         return (*self.task.headline, *common_columns([one.scores for one in self.systems]))
 
     @property
@@ -264,8 +262,7 @@ class StudyReport:
 
     @property
     def analysed(self) -> list[tuple[int, str, Analysis]]:
-        """Number, name and analysis of the systems whose items were analysed; none for tasks of
-        sentences."""
+        """Number, name and analysis of the systems whose traces were analysed."""
         numbered = enumerate(self.systems)
         return [(n, one.name, one.run.analysis) for n, one in numbered if one.run.analysis]
 

@@ -32,10 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ModelGrid(Generic[T]):
-    """What there is of models and settings, `cells` by both; a model may lack a setting.
-
-    Models and settings are in the order of the systems.
-    """
+    """What there is of models and settings, in the systems' order; a model may lack a setting."""
 
     cells: Mapping[tuple[str, str], T]
 
@@ -89,10 +86,7 @@ class ChangeFigure:
 
 
 def change_figures(report: StudyReport) -> list[ChangeFigure]:
-    """One for each metric that the systems are compared by; none without a comparison.
-
-    Differences that are unknown are left out.
-    """
+    """One for each metric that the systems are compared by, without unknown differences."""
     compared = report.comparisons
     named = [(one.name, compared[one.name]) for one in report.systems if one.name in compared]
     figures = [_figure(report, metric, named) for metric in report.compared]
@@ -100,10 +94,7 @@ def change_figures(report: StudyReport) -> list[ChangeFigure]:
 
 
 def model_change_figures(report: StudyReport) -> list[list[ChangeFigure]]:
-    """For each setting one for each metric, rows being the models; empty without several models.
-
-    A model that lacks the setting has no differences.
-    """
+    """For each setting one for each metric, a row a model; empty without several models."""
     grid = change_grid(report)
     if grid is None:
         return []
@@ -183,8 +174,7 @@ def draw_model_changes(report: StudyReport, bands: Sequence[Sequence[ChangeFigur
 
 
 def _finished(name: str, caption: str, figure: Any, report: StudyReport) -> Drawing:
-    """With a legend, and a caption that ends with how odd scores are compared, and what must be
-    kept in mind of each system."""
+    """With a legend, and what must be kept in mind in the caption."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], **_LOOKS[subset]) for subset in report.parts]

@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SpendingUnit:
-    """A unit of spending: what it is called, the title of its axis, the unit of its numbers.
-
-    `of`: the mean for an item; None is unknown.
-    """
+    """A unit of spending: its name, its axis, its numbers' unit, an item's mean (None: unknown)."""
 
     words: str
     axis: str
@@ -53,8 +50,7 @@ CALLS = SpendingUnit(
 
 
 def spending(report: StudyReport) -> SpendingUnit | None:
-    """Money where every system's cost is known and something is paid; else tokens, else model
-    calls; None where none of them is known of every system."""
+    """Money where all costs are known and something is paid, else tokens, else calls, else None."""
     for unit in (COST, TOKENS, CALLS):
         values = [unit.of(system.run.costs) for system in report.systems]
         if None not in values and any(values):
@@ -140,10 +136,7 @@ def cost_figure(report: StudyReport) -> Cost | None:
 
 
 def pareto_front(points: Sequence[Point]) -> list[Point]:
-    """The points that no other equals or beats in both while beating it in one, cheapest first.
-
-    Equal ones are all on it.
-    """
+    """The points that no other equals in both and beats in one, cheapest first."""
 
     def is_beaten(one: Point) -> bool:
         no_worse = (p for p in points if p.spent <= one.spent and p.value >= one.value)

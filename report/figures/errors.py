@@ -58,8 +58,7 @@ class ErrorCounts:
         return self.inexact_with[error.key] / known if known else None
 
     def to_json(self, classes: ErrorClasses[Any]) -> dict[str, Any]:
-        """JSON-serialisable: of each class, and as its paper words it, the items that are of it
-        and their shares, of all and of those that are not exact."""
+        """JSON-serialisable: of each class, also as its paper words it, items and their shares."""
         by_class = {
             error.key: {
                 "items": self.with_error[error.key],
@@ -223,7 +222,6 @@ def _draw(
 
 
 def _number(axes: "Axes", x: float, y: float, share: str, size: int) -> None:
-    """The share of a bar after its end."""
     axes.text(x + 0.05, y, share.rstrip("%"), va="center_baseline", fontsize=size)
 
 

@@ -139,7 +139,7 @@ def _retrieved(report: StudyReport) -> Lines | None:
 def _filled(
     report: StudyReport, means: Callable[[Analysis], Mapping[str, SizedMean]], empty: Lines
 ) -> Lines | None:
-    """Lines with the means of each system that was analysed; None where there are none."""
+    """With the means of each system that was analysed; None where there are none."""
     systems = [(index, name, means(analysis)) for index, name, analysis in report.analysed]
     columns = sorted({label for *_, own in systems for label in own}, key=_first_number)
     series = tuple(Series(i, name, tuple(map(own.get, columns))) for i, name, own in systems if own)

@@ -198,8 +198,7 @@ def losses(report: StudyReport, subset: str) -> Losses | None:
 
 
 def absent_gold(report: StudyReport) -> list[tuple[str, str]]:
-    """System and sentence, for those whose corpus lacks gold answers: how many. No search brings
-    them, so it is said before all that depends on it."""
+    """System and sentence, for those whose corpus lacks gold answers, which no search brings."""
     return [
         (name, f"{percent(share, 1)} of gold is nowhere in this corpus (mean over questions)")
         for _, name, analysis in report.analysed

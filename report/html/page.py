@@ -59,8 +59,7 @@ def render_html(report: StudyReport) -> str:
 
 
 def render_reports(reports: Sequence[StudyReport], title: str) -> str:
-    """A page of several reports, each with its sections and with what it has nothing for; without
-    their questions."""
+    """A page of several reports without their questions, each with what it has nothing for."""
     articles = []
     for report, id in zip(reports, slugs([one.title for one in reports]), strict=True):
         own = _sections(report)
@@ -128,7 +127,6 @@ def environment() -> "Environment":
 
 
 def _sections(report: StudyReport) -> dict[str, Any]:
-    """The variables of `report.html.j2` that come from the report."""
     tables = defaultdict(list)
     for table in report_tables(report):
         tables[table.section].append(laid_out(table, [one.name for one in report.bases]))
@@ -159,13 +157,11 @@ def _sections(report: StudyReport) -> dict[str, Any]:
 
 
 def _matchers(report: StudyReport) -> str:
-    """Who aligned branches, of all systems."""
     words = (short(scored_by(one.scores.scorer)) for one in report.systems)
     return "; ".join(dict.fromkeys(words))
 
 
 def _facts(report: StudyReport) -> list[tuple[str, str]]:
-    """What was compared, in a few pairs of words."""
     questions = f"{len(report.questions):,}"
     counts = {
         name: sum(question.ambiguous is value for question in report.questions)

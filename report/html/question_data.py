@@ -145,7 +145,6 @@ def _wrong_texts(answer: SystemAnswer, keys: Sequence[str]) -> list[list[Any]]:
 
 
 def _notes(answer: SystemAnswer) -> list[str]:
-    """What happened to the item as a whole."""
     notes = [f"failed: {answer.error}"] if answer.error else []
     if answer.gold_set is not None:
         notes.append(f"scored against {gold_set_words(answer.gold_set)}")

@@ -22,10 +22,7 @@ _VERDICTS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """A system against its base: the main difference, the others, and what must be kept in mind.
-
-    `others`: a verdict and a line each.
-    """
+    """A system against its base: its main difference, then the others, each with a verdict."""
 
     system: str
     verdict: str
@@ -113,8 +110,7 @@ def still_wrong(report: StudyReport) -> list[tuple[str, str]]:
 
 
 def warnings(report: StudyReport) -> list[str]:
-    """What limits the numbers: gold that the corpus lacks, failed and unfinished items, unequal
-    question sets."""
+    """What limits the numbers: gold that the corpus lacks, unscored items, unequal questions."""
     lines = [f"{short(name, MAX_NAME)}: {words}." for name, words in absent_gold(report)]
     for system in report.systems:
         counts, name = system.scores.counts, short(system.name, MAX_NAME)

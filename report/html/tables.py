@@ -65,8 +65,7 @@ class PageCell:
 
 @dataclass(frozen=True)
 class PageRow:
-    """A row: its heading, then its cells. `kind`: plain, group (a heading alone), published, or
-    base."""
+    """A row: heading and cells. `kind`: plain, group (a heading alone), published, or base."""
 
     heading: PageCell
     cells: tuple[PageCell, ...] = ()

@@ -105,8 +105,7 @@ def _differences_table(report: StudyReport) -> Table:
 
 
 def _with_words(report: StudyReport, table: Table) -> Table:
-    """For programs, what must be kept in mind of each row, which readers find in the notes; and
-    what its system is compared with, where that is not the same for all."""
+    """For programs, what must be kept in mind of each row, and what it is compared with."""
     columns = [TableColumn("cautions", "to be kept in mind", "text", printed=False)]
     words: dict[str, list[CellValue]] = {
         name: ["; ".join(one.cautions) or None] for name, one in report.comparisons.items()
@@ -133,8 +132,7 @@ _CHANGES = (
 
 
 def model_tables(report: StudyReport) -> Iterator[Table]:
-    """Where there are several models: the headline metrics, then those that stand beside them; a
-    row a model, a group of columns a setting."""
+    """Where there are several models: a row a model, a group of columns a setting."""
 
     def mean(system: SystemReport, metric: str, subset: str) -> float | None:
         return system.mean(metric, subset).mean

@@ -48,10 +48,7 @@ def costs_table(report: StudyReport) -> Table:
 
 
 def tools_table(report: StudyReport) -> Table:
-    """Calls of each tool that a system has, or was asked for; without rows where none has any.
-
-    The tool that was called most comes first; all of them last where there is more than one.
-    """
+    """Calls of each tool that a system has, most called first; no rows where none has any."""
     columns = (
         system_column(),
         TableColumn("tool", "tool", "text", is_key=True),

@@ -20,8 +20,7 @@ _EFFORTS: tuple[tuple[Effort, str], ...] = (("calls", "tool calls"), ("tokens", 
 
 
 def breakdown_tables(report: StudyReport) -> Iterator[Table]:
-    """A table for each property that questions have: branches, steps, operations, domain ...; of
-    those that the report is broken down by also the systems' changes."""
+    """For each property of questions; what the report is broken down by also with changes."""
     for name in dict.fromkeys((*groupings_of(report.task), *report.by)):
         yield breakdown_table(report, name)
     for name in report.by:
@@ -29,8 +28,7 @@ def breakdown_tables(report: StudyReport) -> Iterator[Table]:
 
 
 def breakdown_table(report: StudyReport, name: str) -> Table:
-    """The headline metrics in the bins of a property that the task is broken down by; without rows
-    where no question has it."""
+    """The headline metrics by a property; without rows where no question has it."""
     grouping = grouping_of(report.task, name)
     headline = ((one.key, one.title, one.heading) for one in report.task.headline)
     metrics = [*headline, *(_CEILINGS if report.analysed else ())]

@@ -27,8 +27,7 @@ SENTENCES = "Answers are sentences: it cannot be told where one was lost."
 
 
 def protocol_tables(report: StudyReport) -> Iterator[Table]:
-    """Protocols beside each other, bands of scores, scores by conditions; nothing for tasks whose
-    answers are not graded."""
+    """Protocols, bands of scores, and scores by conditions, where answers are graded."""
     if report.task.is_graded:
         yield _protocols(report)
         yield _bands(report)
@@ -57,7 +56,6 @@ def _protocols(report: StudyReport) -> Table:
 
 
 def _bands(report: StudyReport) -> Table:
-    """How many questions score so much, and the first of them."""
     columns = (
         system_column(),
         TableColumn("metric", "metric", "text", is_key=True),
@@ -116,8 +114,7 @@ def strategy(system: System) -> str:
 
 
 def strategy_tables(report: StudyReport) -> Iterator[Table]:
-    """Where systems differ in strategy or hints: a row each strategy of each model, a group of
-    columns for each choice of hints."""
+    """A row each strategy of each model, a group of columns each choice of hints."""
     rows: dict[tuple[str, str], dict[str, SystemReport]] = {}
     words = report.task.hint_words
     for system in report.systems if words else ():
@@ -148,8 +145,7 @@ def strategy_tables(report: StudyReport) -> Iterator[Table]:
 
 
 def crossed_tables(report: StudyReport) -> Iterator[Table]:
-    """A row for each value of one property of the questions, a group of columns for each value of
-    another one, where the task names two."""
+    """One property of the questions by another one, where the task names two."""
     if report.task.crossed is None:
         return
     down, across = (groupings_of(report.task)[name] for name in report.task.crossed)

@@ -57,8 +57,7 @@ _TOLD_K = (2, 3, 5, 10, 20, 50, 100)
 
 
 def epoch_tables(report: StudyReport) -> Iterator[Table]:
-    """Of systems that were run for several epochs: their spread, then each epoch's means and the
-    best of several. The first table has all of it in files for programs."""
+    """Of systems of several epochs: their spread, then each epoch's means and the best of k."""
     known = [(name, analysis.epochs) for _, name, analysis in report.analysed]
     spreads = [(name, spread) for name, spread in known if spread]
     if not spreads:

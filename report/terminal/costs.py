@@ -38,10 +38,7 @@ _IN_NOTES = ("model", "ratio")
 
 
 def cost_tables(report: StudyReport) -> "Iterator[RenderableType]":
-    """The table, and notes on it.
-
-    Unknown is –, and a note says which model's price is missing and how to give it.
-    """
+    """The table, and notes: whose price is missing, and how to give it."""
     table = costs_table(report)
     yield from drawn(table.with_columns([c.key for c in table.columns if c.key not in _IN_NOTES]))
     costs = [system.run.costs for system in report.systems]
@@ -97,8 +94,7 @@ def _how_to_give(model: str, where: str) -> str:
 
 
 def demand_line(demand: Demand, prices: Prices) -> str:
-    """What a judge is to be asked, before anything is sent: how many calls, and what they cost at
-    most."""
+    """How many calls a judge is to get, before any is sent, and their cost at most."""
     once, most = demand.once, demand.most
     calls = f"{once.calls:,} request{'' if once.calls == 1 else 's'} to send"
     costs = [prices.cost(demand.spec, usage) for usage in (once, most)]

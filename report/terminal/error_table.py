@@ -108,8 +108,7 @@ def _table_of(names: Iterable[str]) -> "Table":
 
 
 def class_tables(report: StudyReport) -> "Iterator[RenderableType]":
-    """How many items that are not exact are of each class, a column a subset of the only run, or a
-    run; below a class, by the sentence of its paper. Nothing where no trace tells."""
+    """Inexact items by class, a column a subset of the only run, or a run."""
     runs = [(name, run) for name, run in report.examined if run.analysis]
     if len(runs) == 1:
         subsets = report.subsets if len(report.subsets) == 1 else (*report.parts, "all")

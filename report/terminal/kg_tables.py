@@ -65,8 +65,7 @@ def print_matches(text: str, matches: Sequence[Match]) -> None:
 
 
 def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on a terminal, or where it is too narrow each row by itself; elsewhere a line a
-    row, with tabs."""
+    """A table, or where a terminal is too narrow each row by itself; in a pipe tabs."""
     screen = console()
     if not screen.is_terminal:
         for row in (headings, *rows):
@@ -201,8 +200,7 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 def print_kg(
     path: str, kg: KgDescription, names: NameReadings, properties: Sequence[Match]
 ) -> None:
-    """Print the size of a graph, where it comes from, what its names were read from, and its most
-    used properties."""
+    """Print a graph's size, source, what its names were read from, and its main properties."""
     screen = console()
     for line in _described(path, kg, names, properties):
         print_sentence(screen, line)
@@ -213,8 +211,7 @@ def print_kg(
 
 
 def sizes(kg: KgDescription, names: NameReadings) -> str:
-    """Triples and entities; those that have nothing but a name explain a number that is larger
-    than a world's."""
+    """Triples and entities, and how many have nothing but a name."""
     alone = names.names_alone
     named_only = (
         f" ({alone:,} of them named only, as classes and genres often are)" if alone else ""

@@ -115,8 +115,7 @@ def _places(places: Sequence[EvidencePlace], count: int, before: str = "") -> st
 def task_error_lines(
     task: Task, item: ScoredItem, classes: ErrorClasses[Any], errors: FoundErrors
 ) -> list[str]:
-    """The question, what differs from gold, then each error as answer and gold tell; plain text,
-    one line each."""
+    """The question, what differs from gold, then each error; plain text, one line each."""
     answered = item.item
     epoch = f" (epoch {errors.epoch})" if errors.epoch else ""
     lines = [f"{errors.id}{epoch}  {short(answered.question.question, _MAX_QUESTION)}"]

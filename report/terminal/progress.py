@@ -251,8 +251,7 @@ class RunProgress(_Display):
 
 
 class ScoringProgress:
-    """What scoring does, if it takes long: a bar at a time, from its first report to the block's
-    end. `asked`: whether any model had to be asked."""
+    """What scoring does: a bar at a time. `asked`: whether any model had to be asked."""
 
     def __init__(self, outages: Outages | None = None) -> None:
         self._outages = outages
@@ -403,8 +402,6 @@ class StudyProgress(_Display):
 
 
 class _SystemProgress:
-    """One system's observer: it tells the whole display."""
-
     def __init__(self, display: StudyProgress, tally: "Tally") -> None:
         self._display, self._tally = display, tally
 

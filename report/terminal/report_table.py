@@ -129,8 +129,7 @@ def _group_of(results: Table) -> str:
 
 
 def _score_notes(report: StudyReport, keys: Collection[str]) -> "Iterator[Padding]":
-    """What the metrics of these keys, n and intervals are, what aligned branches, and how the
-    items of each system ended."""
+    """What the metrics are, what aligned branches, and how the items of each system ended."""
     lines = [one.note for one in report.columns if one.note and one.key in keys]
     lines.append("n: questions; below a mean its 95% bootstrap interval")
     lines += [printable(line) for line in (*alternatives_notes(report), *evidence_notes(report))]
@@ -169,8 +168,7 @@ def headline_tables(report: StudyReport) -> "Iterator[RenderableType]":
 
 
 def headline(report: StudyReport) -> "Iterator[RenderableType]":
-    """Systems of one task in short: the main metrics and those of plug-ins, how items ended, where
-    answers were lost, what was paid where that is known and not nothing."""
+    """Systems of one task in short: main metrics, how items ended, lost answers, cost."""
     report = report.by_matcher()
     keys = {metric.key for metric in report.compared}
     yield plain("")
@@ -201,8 +199,7 @@ def _main(report: StudyReport) -> Table:
 
 
 def _short(table: Table, report: StudyReport) -> Table:
-    """Of several systems over all questions alone; without intervals that are a point, which says
-    that every question has the same value."""
+    """Over all questions alone where systems are several; without intervals that are a point."""
     if len(report.systems) > 1:
         table = table.over(report.called(report.subsets[-1]))
 

@@ -138,7 +138,6 @@ def _unusable(ended: Ended) -> Iterator[str]:
 
 
 def _ends(ended: Ended) -> str:
-    """How unusable requests ended."""
     failed = [f"{ended.failed:,} failed"] if ended.failed else []
     unusable = [f"{ended.unusable:,} answered with nothing usable"] if ended.unusable else []
     ends = ", ".join([*failed, *unusable]) or "none was made"
