@@ -227,14 +227,6 @@ def test_errors_are_shares_of_failed_and_of_all_items(
         ]
 
 
-def test_every_type_but_those_of_the_agents_end_is_in_the_study(tables: dict[str, Table]) -> None:
-    printed = {one.key for one in tables["items"].as_printed().columns[4:]}
-    unseen = ("not_in_corpus", "ambiguous", *TYPES["other"][:-1])
-    ends = {f"items_{one}" for one in unseen}
-    names = {f"items_{one}" for group in TYPES.values() for one in group}
-    assert printed == names - ends
-
-
 def test_figures_hold_the_numbers_of_the_tables(
     report: StudyReport, tables: dict[str, Table]
 ) -> None:

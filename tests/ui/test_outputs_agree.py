@@ -20,7 +20,7 @@ from rich.console import Console
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.report.exports import csv_files, guarded, markdown
 from branchwise.report.figures.changes import change_figures
-from branchwise.report.figures.cost import cost_figure
+from branchwise.report.figures.cost import cost_figure, pareto_front
 from branchwise.report.figures.errors import error_shares
 from branchwise.report.figures.lines import ceilings, line_figures
 from branchwise.report.figures.losses import losses
@@ -287,16 +287,17 @@ def test_every_note_is_in_every_file_and_on_the_page(outputs: Outputs) -> None:
 def test_the_front_is_the_same_wherever_it_is_drawn(outputs: Outputs) -> None:
     found = cost_figure(outputs.report)
     assert found
-    named = ", ".join(one.name for one in found.front)
+    front = pareto_front(found.points)
+    named = ", ".join(one.name for one in front)
     assert f"the Pareto front ({named})." in outputs.caption
     assert f"the Pareto front ({named})." in words(outputs.page.text)
     (drawn,) = (one.drawing for one in figures(outputs.report)["cost"])
     told = [one.text or "" for one in ElementTree.fromstring(drawn).iter("title")]
     assert [one.split(": ")[0] for one in told if one.endswith(", on the Pareto front")] == [
-        one.name for one in found.points if one in found.front
+        one.name for one in found.points if one in front
     ]
     equal = {one.name for one in outputs.report.systems} & {"twin"}
-    assert equal <= {one.name for one in found.front}
+    assert equal <= {one.name for one in front}
 
 
 def test_systems_and_subsets_come_in_one_order(outputs: Outputs) -> None:
