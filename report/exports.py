@@ -2,36 +2,34 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice, repeat
-from typing import TYPE_CHECKING
 
 from branchwise.base.text import counted
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.report.study_report import StudyReport
 from branchwise.report.table import (
     MAX_TEXT,
+    CellText,
     CellValue,
     ChangeCell,
-    Shown,
     Table,
-    TableColumn,
     one_line,
-    shown_rows,
+    row_texts,
 )
-
-if TYPE_CHECKING:
-    from branchwise.report.study_report import StudyReport
-
 
 DICTIONARY = "columns"
 """Name of the file that says what the columns of the others hold."""
 _MAX_NOTES = 10_000  # all of a table's, each of which may hold a model's name
-_Value = str | int | float | None
-
-_ENDS = ("", "_low", "_high", "_n")
-_CHANGE_ENDS = ("", "_p_holm")
+_UNITS: Mapping[str, str] = {
+    "share": "share, 0 to 1",
+    "change": "difference of shares, -1 to 1",
+    "usd": "USD",
+    "ratio": "times the base",
+    "p": "probability",
+}
 # What makes a spreadsheet take a text for a formula: OWASP, "CSV Injection". An apostrophe before
 # it does not; one that stands there already gets another, so that removing one gives the text.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
+_Value = str | int | float | None
 
 
 def csv_files(tables: Sequence[Table]) -> dict[str, bytes]:
@@ -51,29 +49,20 @@ def guarded(text: str, most: int = MAX_TEXT) -> str:
 
 
 def _file(table: Table) -> bytes:
-    ends = [_ends(table, index) for index in range(len(table.columns))]
-    heading = [
-        f"{column.key}{end}"
-        for column, endings in zip(table.columns, ends, strict=True)
-        for end in endings
-    ]
-    rows = (
-        [
-            value
-            for cell, endings in zip(row, ends, strict=True)
-            for value in islice(chain(_values(cell), repeat(None)), len(endings))
-        ]
-        for row in table.rows
-    )
+    heading: list[_Value] = []
+    rows: list[list[_Value]] = [[] for _ in table.rows]
+    for index, column in enumerate(table.columns):
+        parts = [_values(row[index]) for row in table.rows]
+        cells = [row[index] for row in table.rows]
+        ends: tuple[str, ...] = ("",)
+        if any(isinstance(cell, ChangeCell) for cell in cells):
+            ends = ("", "_p_holm")
+        elif any(isinstance(cell, Aggregate) for cell in cells):
+            ends = ("", "_low", "_high", "_n")
+        heading += [f"{column.key}{end}" for end in ends]
+        for row, values in zip(rows, parts, strict=True):
+            row += [*values, *[None] * len(ends)][: len(ends)]
     return _written([heading, *rows])
-
-
-def _ends(table: Table, index: int) -> tuple[str, ...]:
-    """What a column of the table takes in the file."""
-    cells = [row[index] for row in table.rows]
-    if any(isinstance(cell, ChangeCell) for cell in cells):
-        return _CHANGE_ENDS
-    return _ENDS if any(isinstance(cell, Aggregate) for cell in cells) else ("",)
 
 
 def _values(cell: CellValue) -> tuple[_Value, ...]:
@@ -85,30 +74,14 @@ def _values(cell: CellValue) -> tuple[_Value, ...]:
 
 
 def _dictionary(tables: Sequence[Table]) -> bytes:
-    rows = [
-        [
-            f"{table.name}.csv",
-            column.key,
-            guarded(column.whole_title),
-            _unit(column),
-            guarded(notes, _MAX_NOTES),
-        ]
-        for table in tables
-        for notes in [" ".join(table.notes)]
-        for column in table.columns
-    ]
-    return _written([["file", "column", "title", "unit", "notes on the table"], *rows])
-
-
-def _unit(column: TableColumn) -> str:
-    units: Mapping[str, str] = {
-        "share": "share, 0 to 1",
-        "change": "difference of shares, -1 to 1",
-        "usd": "USD",
-        "ratio": "times the base",
-        "p": "probability",
-    }
-    return units.get(column.unit, column.unit)
+    rows: list[list[_Value]] = [["file", "column", "title", "unit", "notes on the table"]]
+    for table in tables:
+        notes = guarded(" ".join(table.notes), _MAX_NOTES)
+        for column in table.columns:
+            unit = _UNITS.get(column.unit, column.unit)
+            title = guarded(column.whole_title)
+            rows.append([f"{table.name}.csv", column.key, title, unit, notes])
+    return _written(rows)
 
 
 def _written(rows: Iterable[Sequence[_Value]]) -> bytes:
@@ -129,10 +102,10 @@ def _field(value: _Value) -> str:
 _MARKUP = re.compile(
     r"[\\`*_{}\[\]#|~$!]|:(?=//)|:(?=[\w+-]+:)|(?<=\bwww)\.", re.ASCII | re.IGNORECASE
 )
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
-def markdown(report: "StudyReport", tables: "Sequence[Table]") -> str:
+def markdown(report: StudyReport, tables: Sequence[Table]) -> str:
     """The tables that are for readers, each under its title and over its notes."""
     questions = f"{counted(len(report.questions), 'question')} of {escape(report.source_names)}"
     head = f"# {escape(report.title)}\n\n{questions}, by branchwise {escape(report.version)}.\n"
@@ -142,28 +115,25 @@ def markdown(report: "StudyReport", tables: "Sequence[Table]") -> str:
 
 def escape(text: str, most: int = MAX_TEXT) -> str:
     """Text from outside that shows as it is, on one line of at most so many characters of it."""
-    line = one_line(text, most)
-    entities = "".join(_ENTITIES.get(character, character) for character in line)
-    return _MARKUP.sub(r"\\\g<0>", entities)
+    return _MARKUP.sub(r"\\\g<0>", one_line(text, most).translate(_ENTITIES))
 
 
-def _section(table: "Table") -> str:
+def _section(table: Table) -> str:
     notes = "".join(f"- {escape(note)}\n" for note in table.notes)
     return f"## {escape(table.title)}\n\n{''.join(_lines(table))}\n{notes}"
 
 
-def _lines(table: "Table") -> Iterator[str]:
-    yield _line(escape(column.whole_title) for column in table.columns)
-    yield _line("---" if column.unit == "text" else "---:" for column in table.columns)
-    for row in shown_rows(table):
+def _lines(table: Table) -> Iterator[str]:
+    columns = table.columns
+    yield _line(escape(column.whole_title) for column in columns)
+    yield _line("---" if column.unit == "text" else "---:" for column in columns)
+    for row in row_texts(table):
         yield _line(map(_cell, row))
 
 
-def _line(cells: Iterator[str]) -> str:
+def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def _cell(shown: Shown) -> str:
-    if shown.is_text:
-        return escape(shown.text)
-    return " ".join(shown.parts).replace("<", "&lt;")
+def _cell(cell: CellText) -> str:
+    return escape(cell.text) if cell.is_text else " ".join(cell.parts).replace("<", "&lt;")

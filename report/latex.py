@@ -10,7 +10,7 @@ from typing import NamedTuple
 from branchwise.base.errors import InputError
 from branchwise.base.numbers import UNKNOWN
 from branchwise.eval.bootstrap import Intervals
-from branchwise.report.table import OF_INTERVALS, Shown, Table, TableColumn, one_line, shown_rows
+from branchwise.report.table import OF_INTERVALS, CellText, Table, TableColumn, one_line, row_texts
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -57,19 +57,17 @@ def escape(text: str) -> str:
 
 def sentence(text: str) -> str:
     """The same, with places in long words at which a line may end."""
-    words = one_line(text).split()
-    return " ".join(escape(word) if len(word) <= _LONG else _breakable(word) for word in words)
-
-
-def _breakable(word: str) -> str:
-    parts, line = [], ""
-    for letter in word:
-        if line and (line[-1] in _BREAKS_AFTER or len(line) == _LONG):
-            parts.append(_BREAK)
-            line = ""
-        parts.append(_SPECIAL.get(letter, letter))
-        line += letter
-    return "".join(parts)
+    words = []
+    for word in one_line(text).split():
+        parts, line = [], ""
+        for letter in word:
+            if len(word) > _LONG and line and (line[-1] in _BREAKS_AFTER or len(line) == _LONG):
+                parts.append(_BREAK)
+                line = ""
+            parts.append(_SPECIAL.get(letter, letter))
+            line += letter
+        words.append("".join(parts))
+    return " ".join(words)
 
 
 def numeric(text: str) -> str:
@@ -101,89 +99,56 @@ class GridColumn:
 
 @dataclass(frozen=True)
 class Grid:
-    """`groups`: the heading and the number of rows of each; one without a heading where there are
-    none."""
+    """`groups`: the heading, or "", and the number of rows of each."""
 
     label: GridColumn
     columns: tuple[GridColumn, ...]
     groups: tuple[tuple[str, int], ...]
 
 
-def grid_of(table: Table, intervals: Intervals) -> Grid:
-    """The columns of a table that are for readers."""
+def _grid_of(table: Table, intervals: Intervals) -> Grid:
     printed = table.as_printed()
     *grouped, label = printed.key_columns
-    rows, shown = printed.rows, shown_rows(printed)
-    spans = [
-        (" · ".join(shown[first][place].text for place in grouped), len(numbers))
-        for numbers in _runs([[row[place] for place in grouped] for row in rows])
-        for first in numbers[:1]
-    ]
+    texts = row_texts(printed)
+    spans = []
+    keys = [[row[place] for place in grouped] for row in printed.rows]
+    for _, run in groupby(range(len(keys)), lambda number: keys[number]):
+        first, *others = run
+        spans.append((" · ".join(texts[first][place].text for place in grouped), 1 + len(others)))
     columns = [
         column
         for place, one in enumerate(printed.columns)
-        if place != label and place not in grouped and not _is_told(printed, place)
-        for column in _columns(one, [row[place] for row in shown], intervals)
+        # A key column that is none of those of the rows is the same in all: the caption has it.
+        if place not in (*grouped, label) and not one.is_key
+        for column in _grid_columns(one, [row[place] for row in texts], intervals)
     ]
-    names = _text_column(printed.columns[label], [row[label] for row in shown], is_label=True)
-    return Grid(names, tuple(columns), tuple(spans))
+    labels = tuple(GridCell(row[label].text) for row in texts)
+    column = printed.columns[label]
+    return Grid(GridColumn(column.title, labels, True, column.group), tuple(columns), tuple(spans))
 
 
-def caption_of(table: Table) -> str:
-    """The title; it names the system where no row does."""
-    named = 0 not in table.key_columns
-    return f"{table.title} · {table.rows[0][0]}" if named else table.title
-
-
-def notes_of(table: Table, intervals: Intervals) -> list[str]:
-    """Its notes, without those on what is not shown."""
-    hidden = intervals == "none"
-    shown = [note for note in table.notes if not (hidden and note.startswith(OF_INTERVALS))]
-    return [_ADDRESS.sub("", note) for note in shown]
-
-
-def _runs(keys: Sequence[list[object]]) -> Iterator[list[int]]:
-    """Numbers of neighbouring rows with equal keys."""
-    for _, found in groupby(range(len(keys)), lambda number: keys[number]):
-        yield list(found)
-
-
-def _is_told(table: Table, place: int) -> bool:
-    """Whether a key column is the same in all rows, so that the caption has it."""
-    return table.columns[place].is_key and place not in table.key_columns
-
-
-def _columns(
-    column: TableColumn, cells: Sequence[Shown], intervals: Intervals
+def _grid_columns(
+    column: TableColumn, cells: Sequence[CellText], intervals: Intervals
 ) -> Iterator[GridColumn]:
+    def made(title: str, cells: Iterable[GridCell], *, is_text: bool = False) -> GridColumn:
+        return GridColumn(title, tuple(cells), is_text, column.group)
+
     if column.unit == "text":
-        yield _text_column(column, cells)
+        names = (GridCell(_ADDRESS.sub("", one.text)) for one in cells)
+        yield made(column.title, names, is_text=True)
         return
     means = [" ".join(part for part in (one.text, one.mark) if part) for one in cells]
     ends = [" ".join(part for part in (one.interval, one.n) if part) for one in cells]
     if intervals == "none":
         ends = [one.n for one in cells]
+    pairs = list(zip(means, ends, strict=True))
     if intervals == "columns" and any(one.interval for one in cells):
-        yield GridColumn(column.title, _cells(means), group=column.group)
-        yield GridColumn("95% interval", _cells(ends), group=column.group)
-        return
-    pairs = zip(means, ends, strict=True)
-    made = (
-        GridCell(mean, under=end) if intervals == "below" else GridCell(mean, end)
-        for mean, end in pairs
-    )
-    yield GridColumn(column.title, tuple(made), group=column.group)
-
-
-def _text_column(
-    column: TableColumn, cells: Sequence[Shown], *, is_label: bool = False
-) -> GridColumn:
-    texts = [one.text if is_label else _ADDRESS.sub("", one.text) for one in cells]
-    return GridColumn(column.title, _cells(texts), is_text=True, group=column.group)
-
-
-def _cells(texts: Sequence[str]) -> tuple[GridCell, ...]:
-    return tuple(map(GridCell, texts))
+        yield made(column.title, map(GridCell, means))
+        yield made("95% interval", map(GridCell, ends))
+    elif intervals == "below":
+        yield made(column.title, (GridCell(mean, under=end) for mean, end in pairs))
+    else:
+        yield made(column.title, (GridCell(mean, end) for mean, end in pairs))
 
 
 COLUMN, PAGE = 219.0, 345.0
@@ -216,16 +181,6 @@ class LatexLook:
 
     width: float = PAGE
     intervals: Intervals = "below"
-
-    @property
-    def environment(self) -> str:
-        """`table*` spans the columns of a class that has two."""
-        return "table" if self.width <= _WIDEST_COLUMN else "table*"
-
-    @property
-    def note_width(self) -> float:
-        """Points of the lines of notes, which are hard to read where they are long."""
-        return min(self.width, PAGE)
 
 
 def read_width(text: str) -> float:
@@ -268,27 +223,44 @@ def _spaced(floats: Iterable[str]) -> Iterator[str]:
 
 def _floats(table: Table, look: LatexLook) -> Iterator[str]:
     """The environments of a table: one, unless it has more rows than a page."""
-    grid = grid_of(table, look.intervals)
-    notes = notes_of(table, look.intervals)
+    grid = _grid_of(table, look.intervals)
+    notes = [
+        _ADDRESS.sub("", note)
+        for note in table.notes
+        # Without those on what is not shown.
+        if look.intervals != "none" or not note.startswith(OF_INTERVALS)
+    ]
     room = _LINES - sum(len(note) for note in notes) // _ON_LINE
     pages = list(_pages(grid, room))
-    caption = sentence(caption_of(table.as_printed()))
+    caption = sentence(table.as_printed().caption)
+    # `table*` spans the columns of a class that has two.
+    environment = "table" if look.width <= _WIDEST_COLUMN else "table*"
     for number, page in enumerate(pages, start=1):
         which = f" ({number}~of~{len(pages)})" if len(pages) > 1 else ""
         # A later one has the number of the first.
         label = f"\\label{{tab:{table.name}}}\n" if number == 1 else ""
         again = "\\addtocounter{table}{-1}\n" if number > 1 else ""
         yield (
-            f"\\begin{{{look.environment}}}[tp]\n\\centering\n{again}"
+            f"\\begin{{{environment}}}[tp]\n\\centering\n{again}"
             "\\footnotesize\\setlength{\\tabcolsep}{3pt}\\setlength{\\belowcaptionskip}{4pt}\n"
             f"\\caption{{{caption}{which}}}\n{label}"
             f"\\resizebox{{\\ifdim\\width>{look.width:.1f}pt {look.width:.1f}pt"
             "\\else\\width\\fi}{!}{%\n"
             + "".join(_tabular(grid, page))
             + "}\n"
-            + ("".join(_notes(notes, look)) if number == len(pages) else "")
-            + f"\\end{{{look.environment}}}\n"
+            + (_written_notes(notes, look.width) if notes and number == len(pages) else "")
+            + f"\\end{{{environment}}}\n"
         )
+
+
+def _written_notes(notes: Sequence[str], width: float) -> str:
+    """In lines of at most a page's width, since longer ones are hard to read."""
+    words = " ".join(sentence(note if note.endswith(".") else f"{note}.") for note in notes)
+    return (
+        "\\par\\smallskip\n"
+        f"\\begin{{minipage}}{{{min(width, PAGE):.0f}pt}}\\raggedright"
+        f"\\scriptsize {words}\\end{{minipage}}\n"
+    )
 
 
 _Span = tuple[str, Sequence[int]]
@@ -324,7 +296,6 @@ def _pieces(lines: Sequence[tuple[int, int]], room: int) -> list[list[tuple[int,
 
 
 def _lines(grid: Grid, row: int) -> int:
-    """How many lines a row takes."""
     cells = [one.cells[row] for one in (grid.label, *grid.columns)]
     longest = max(len(cell.text) for cell in cells)
     return 1 + longest // _LETTERS + any(cell.under for cell in cells)
@@ -332,7 +303,10 @@ def _lines(grid: Grid, row: int) -> int:
 
 def _tabular(grid: Grid, page: Sequence[_Span]) -> Iterator[str]:
     columns = (grid.label, *grid.columns)
-    yield f"\\begin{{tabular}}{{@{{}}{''.join(map(_side, columns))}@{{}}}}\n\\toprule\n"
+    sides = ("l" if one.is_text else "r" for one in columns)
+    wide = f">{{\\raggedright\\arraybackslash}}p{{{_LETTERS / 2:.0f}em}}"
+    sides = (wide if _is_long(one) else side for one, side in zip(columns, sides, strict=True))
+    yield f"\\begin{{tabular}}{{@{{}}{''.join(sides)}@{{}}}}\n\\toprule\n"
     yield from _group_headings(columns)
     yield _line([_heading(one.title) for one in columns])
     yield "\\midrule\n"
@@ -340,22 +314,18 @@ def _tabular(grid: Grid, page: Sequence[_Span]) -> Iterator[str]:
         if number:
             yield "\\midrule\n"
         if name:
-            yield _line(
-                [f"\\multicolumn{{{len(columns)}}}{{@{{}}l@{{}}}}{{\\itshape {escape(name)}}}"]
-            )
+            heading = f"{{@{{}}l@{{}}}}{{\\itshape {escape(name)}}}"
+            yield _line([f"\\multicolumn{{{len(columns)}}}{heading}"])
         for row in rows:
-            yield from _row([one.cells[row] for one in columns], columns)
+            cells = [one.cells[row] for one in columns]
+            yield _line([_cell(cell, one) for cell, one in zip(cells, columns, strict=True)])
+            if any(cell.under for cell in cells):
+                yield _line([_small(cell.under) for cell in cells])
     yield "\\bottomrule\n\\end{tabular}"
 
 
 def _is_long(column: GridColumn) -> bool:
     return column.is_text and max((len(cell.text) for cell in column.cells), default=0) > _LETTERS
-
-
-def _side(column: GridColumn) -> str:
-    if _is_long(column):
-        return f">{{\\raggedright\\arraybackslash}}p{{{_LETTERS / 2:.0f}em}}"
-    return "l" if column.is_text else "r"
 
 
 def _group_headings(columns: Sequence[GridColumn]) -> Iterator[str]:
@@ -381,12 +351,6 @@ def _heading(title: str) -> str:
     return f"\\shortstack{{{escape(upper)}\\\\{escape(lower)}}}"
 
 
-def _row(cells: Sequence[GridCell], columns: Sequence[GridColumn]) -> Iterator[str]:
-    yield _line([_cell(cell, one) for cell, one in zip(cells, columns, strict=True)])
-    if any(cell.under for cell in cells):
-        yield _line([_small(cell.under) for cell in cells])
-
-
 def _cell(cell: GridCell, column: GridColumn) -> str:
     if column.is_text:
         return sentence(cell.text) if _is_long(column) else escape(cell.text)
@@ -399,11 +363,3 @@ def _small(text: str) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return f"{' & '.join(cells)} \\\\\n"
-
-
-def _notes(notes: Sequence[str], look: LatexLook) -> Iterator[str]:
-    if notes:
-        words = " ".join(sentence(note if note.endswith(".") else f"{note}.") for note in notes)
-        yield "\\par\\smallskip\n"
-        yield f"\\begin{{minipage}}{{{look.note_width:.0f}pt}}\\raggedright"
-        yield f"\\scriptsize {words}\\end{{minipage}}\n"

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from branchwise.base.errors import InputError
@@ -69,41 +68,36 @@ def systems_of_runs(
     twice = [name for name, count in Counter(name for name, _ in runs).items() if count > 1]
     if twice:
         raise InputError("is named twice", where=twice[0], remedy="name each run once")
-    settings = {name: _system(run.path) for name, run in runs}
-    known = {one.name: one for one in records}
-    found: list[SystemReport] = []
-    for (name, run), (model, setting) in zip(runs, _loose([*settings.values()]), strict=True):
-        base = runs[0][0]
-        if one := known.get(name):
-            model, setting = one.model, one.setting
-            base = one.base if one.base in settings else base
-        changes = _changes(dict(_flat(settings[base])), dict(_flat(settings[name])))
-        found.append(SystemReport(name, run, changes, model, setting, base))
-    return found
-
-
-def _system(path: Path) -> Mapping[str, Any]:
-    with closing(open_run(path)) as reader:
-        return reader.system
-
-
-def _loose(systems: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """The model of each run's system, and in what the rest of it differs from the first's."""
-    specs = [str(one.get("model", "")) for one in systems]
-    unique = list(dict.fromkeys(specs))
+    settings: dict[str, Mapping[str, Any]] = {}
+    for name, run in runs:
+        with closing(open_run(run.path)) as reader:
+            settings[name] = reader.system
+    # Outside a study: the model of each system, and in what its rest differs from the first's.
+    specs = {name: str(system.get("model", "")) for name, system in settings.items()}
+    unique = list(dict.fromkeys(specs.values()))
     models = dict(zip(unique, model_names(unique), strict=True))
-    words = [written_settings(one) for one in systems]
-    for spec, own in zip(specs, words, strict=True):
-        yield models[spec], setting_name(words[0], own)
+    words = {name: written_settings(system) for name, system in settings.items()}
+    first = runs[0][0]
+    known = {one.name: one for one in records}
+    systems = []
+    for name, run in runs:
+        model, setting = models[specs[name]], setting_name(words[first], words[name])
+        base = first
+        if record := known.get(name):
+            model, setting = record.model, record.setting
+            base = record.base if record.base in settings else first
+        changes = _changes(dict(_flat(settings[base])), dict(_flat(settings[name])))
+        systems.append(SystemReport(name, run, changes, model, setting, base))
+    return systems
 
 
 def marks_of(runs: Sequence[tuple[str, ScoredAnswers]]) -> list[QuestionMark]:
     """What all questions of all runs say of themselves."""
-    found: list[QuestionMark] = []
+    marks: list[QuestionMark] = []
     for _, run in runs:
         with closing(open_run(run.path)) as reader:
-            found += reader.question_marks()
-    return found
+            marks += reader.question_marks()
+    return marks
 
 
 def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -4,14 +4,14 @@ A single run is a report of one system.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any
 
 from branchwise.corpora.questions import Question
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.branch_scores import GoldBranches, align_answers, branch_matches, gold_branches
+from branchwise.eval.branch_scores import align_answers, branch_matches, gold_branches
 from branchwise.eval.comparison import Comparison, compare_each
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import ErrorClasses
@@ -47,14 +47,10 @@ class SystemAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable."""
-        record = {
-            **vars(self),
-            "answers": dict(self.answers),
-            "aligned": dict(self.aligned),
-            "right": dict(self.right),
-            "metrics": dict(self.metrics),
-            "errors": self.errors.to_json() if self.errors else None,
-        }
+        errors = self.errors.to_json() if self.errors else None
+        mappings = ("answers", "aligned", "right", "metrics")
+        record = vars(self) | {name: dict(getattr(self, name)) for name in mappings}
+        record["errors"] = errors
         if self.gold_set is None:
             del record["gold_set"]
         return record
@@ -78,21 +74,20 @@ class QuestionReport:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable."""
+        gold, *alternatives = (
+            {name: list(texts) for name, texts in branches.items()}
+            for branches in (self.gold, *self.alternatives)
+        )
         record = {
             **vars(self),
-            "gold": _plain(self.gold),
+            "gold": gold,
             "meta": dict(self.meta),
             "answers": [one.to_json() for one in self.answers],
+            "alternatives": alternatives,
         }
-        if self.alternatives:
-            record["alternatives"] = [_plain(gold) for gold in self.alternatives]
-        else:
+        if not alternatives:
             del record["alternatives"]
         return record
-
-
-def _plain(gold: Branches) -> dict[str, list[str]]:
-    return {name: list(texts) for name, texts in gold.items()}
 
 
 def question_report(question: Question, answers: Sequence[SystemAnswer]) -> QuestionReport:
@@ -120,23 +115,14 @@ def analysed_answer(
     answers = {} if item.error else item.prediction.answers
     alignment = item.matched.alignment if item.matched else align_answers(gold, answers)
     right: dict[str, tuple[str, ...]] = {}
-    for found in branch_matches(gold, answers, alignment).right:
-        right[found.branch] = (*right.get(found.branch, ()), found.text)
+    for match in branch_matches(gold, answers, alignment).right:
+        right[match.branch] = (*right.get(match.branch, ()), match.text)
+    aligned = {
+        name: None if (index := alignment[name]) is None else gold.names[index] for name in answers
+    }
     return SystemAnswer(
-        system,
-        item.epoch,
-        answers,
-        {name: _name(gold, alignment[name]) for name in answers},
-        right,
-        metrics,
-        errors,
-        item.error,
-        item.gold_set,
+        system, item.epoch, answers, aligned, right, metrics, errors, item.error, item.gold_set
     )
-
-
-def _name(gold: GoldBranches, index: int | None) -> str | None:
-    return None if index is None else gold.names[index]
 
 
 @dataclass(frozen=True)
@@ -168,16 +154,9 @@ class SystemReport:
         """The system itself, or one per matcher if both were used, the analysed one last."""
         if self.run.lexical is None:
             return [self]
-        return [
-            replace(self, name=f"{self.name} · {matcher}", run=run)
-            for matcher, run in (
-                (
-                    "lexical",
-                    replace(self.run, scores=self.run.lexical, lexical=None, analysis=None),
-                ),
-                ("llm", replace(self.run, lexical=None)),
-            )
-        ]
+        by_names = replace(self.run, scores=self.run.lexical, lexical=None, analysis=None)
+        runs = {"lexical": by_names, "llm": replace(self.run, lexical=None)}
+        return [replace(self, name=f"{self.name} · {key}", run=run) for key, run in runs.items()]
 
 
 @dataclass(frozen=True)
@@ -215,8 +194,7 @@ class StudyReport:
 
     def by_matcher(self) -> "StudyReport":
         """With two systems for each that both matchers aligned, the model's alignment last."""
-        systems = tuple(found for one in self.systems for found in one.by_matcher())
-        return replace(self, systems=systems)
+        return replace(self, systems=tuple(s for one in self.systems for s in one.by_matcher()))
 
     def with_evidence(self) -> "StudyReport | None":
         """With the systems that recorded what they retrieved; None where none did."""
@@ -240,8 +218,7 @@ class StudyReport:
 
     @property
     def base_words(self) -> str:
-        """What a system is compared with: the base's name, or whose it is where each model has
-        one."""
+        """The base's name, or whose it is where each model has one."""
         return self.bases[0].name if len(self.bases) == 1 else "the base of the same model"
 
     def base_of(self, system: SystemReport) -> SystemReport:
@@ -263,21 +240,15 @@ class StudyReport:
         return all_columns([one.scores for one in self.systems])
 
     @property
-    def further(self) -> list[Column]:
-        """The plug-ins' metrics that every system has, so that they are compared."""
-        return common_columns([one.scores for one in self.systems])
-
-    @property
     def compared(self) -> tuple[Column, ...]:
-        """The metrics in which changes are reported: the task's headline, then those of
-        plug-ins."""
-        return (*self.task.headline, *self.further)
+        """The task's headline metrics, then those of plug-ins that every system has."""
+        return (*self.task.headline, *common_columns([one.scores for one in self.systems]))
 
     @property
     def subsets(self) -> tuple[str, ...]:
         """The subsets that any system has questions of, the main one first."""
         return told_subsets(
-            lambda kind: any(system.scores.questions(kind) for system in self.systems)
+            lambda subset: any(system.scores.questions(subset) for system in self.systems)
         )
 
     def called(self, subset: str) -> str:
@@ -291,27 +262,19 @@ class StudyReport:
 
     @property
     def analysed(self) -> list[tuple[int, str, Analysis]]:
-        """Number, name and analysis of the systems whose items were analysed; none for tasks of
-        sentences."""
-        return [
-            (index, system.name, system.run.analysis)
-            for index, system in enumerate(self.systems)
-            if system.run.analysis
-        ]
+        """Number, name and analysis of the systems whose traces were analysed."""
+        numbered = enumerate(self.systems)
+        return [(n, one.name, one.run.analysis) for n, one in numbered if one.run.analysis]
 
     @property
-    def examined(self) -> list[tuple[int, str, ScoredAnswers]]:
-        """Number, name and run of the systems whose items were examined for errors."""
-        return [
-            (index, system.name, system.run)
-            for index, system in enumerate(self.systems)
-            if system.run.error_classes
-        ]
+    def examined(self) -> list[tuple[str, ScoredAnswers]]:
+        """Name and run of the systems whose items were examined for errors."""
+        return [(one.name, one.run) for one in self.systems if one.run.error_classes]
 
     @property
     def error_classes(self) -> ErrorClasses[Any] | None:
         """The classes of their errors; None where there are no such systems."""
-        return next((run.error_classes for _, _, run in self.examined), None)
+        return next((run.error_classes for _, run in self.examined), None)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable, all of it."""
@@ -332,7 +295,7 @@ class StudyReport:
                 }
                 for one in self.systems
             ],
-            "comparisons": {name: found.to_json() for name, found in self.comparisons.items()},
+            "comparisons": {name: one.to_json() for name, one in self.comparisons.items()},
             "questions": [question.to_json() for question in self.questions],
         }
 
@@ -348,8 +311,8 @@ def study_report(
     systems = _with_bases(systems)
     compared = compare_with_bases(systems)
     answers: dict[str, list[SystemAnswer]] = {}
-    for one in systems:
-        for id, answer in _answers(one):
+    for system in systems:
+        for id, answer in _answers(system):
             answers.setdefault(id, []).append(answer)
     return StudyReport(
         title,
@@ -377,17 +340,11 @@ def compare_with_bases(
     by_name = {one.name: one for one in systems}
     pairs = {one.name: (by_name[one.base], one) for one in systems if one.base != one.name}
     scores = {name: (base.scores, other.scores) for name, (base, other) in pairs.items()}
-    found = compare_each(scores, metrics=metrics, subsets=subsets)
-    return {
-        name: replace(
-            found[name],
-            cautions=(
-                *inert_cautions(base.run.inert, other.run.inert, base.name),
-                *found[name].cautions,
-            ),
-        )
-        for name, (base, other) in pairs.items()
-    }
+    compared = compare_each(scores, metrics=metrics, subsets=subsets)
+    for name, (base, other) in pairs.items():
+        inert = inert_cautions(base.run.inert, other.run.inert, base.name)
+        compared[name] = replace(compared[name], cautions=(*inert, *compared[name].cautions))
+    return {name: compared[name] for name in pairs}
 
 
 def _with_bases(systems: Sequence[SystemReport]) -> tuple[SystemReport, ...]:
@@ -397,15 +354,10 @@ def _with_bases(systems: Sequence[SystemReport]) -> tuple[SystemReport, ...]:
     return tuple(one if one.base in names else replace(one, base=first) for one in systems)
 
 
-def _answers(system: SystemReport) -> list[tuple[str, SystemAnswer]]:
+def _answers(system: SystemReport) -> Iterator[tuple[str, SystemAnswer]]:
     """Question id and answer, for each item of the system's run that was analysed."""
-    analysis = system.run.analysis
-    if analysis is None:
-        return []
-    metrics = {(row.id, row.epoch): row.metrics for row in analysis.rows}
-    pairs = zip(analysis.answered, analysis.item_errors, strict=True)
-    return [
-        (id, analysed_answer(system.name, item, metrics[id, item.epoch], errors))
-        for item, errors in pairs
-        for id in [item.question.id]
-    ]
+    if analysis := system.run.analysis:
+        metrics = {(row.id, row.epoch): row.metrics for row in analysis.rows}
+        for item, errors in zip(analysis.answered, analysis.item_errors, strict=True):
+            id = item.question.id
+            yield id, analysed_answer(system.name, item, metrics[id, item.epoch], errors)

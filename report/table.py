@@ -83,10 +83,6 @@ class Table:
         """With the columns that are for readers."""
         return self.with_columns([column.key for column in self.columns if column.printed])
 
-    def with_all_printed(self) -> "Table":
-        """With every column for readers."""
-        return replace(self, columns=tuple(replace(one, printed=True) for one in self.columns))
-
     def with_columns(self, keys: Collection[str]) -> "Table":
         """With these columns alone, in their order."""
         kept = [index for index, column in enumerate(self.columns) if column.key in keys]
@@ -119,6 +115,12 @@ class Table:
             del keys[0]
         return sorted(keys, key=lambda index: self.columns[index].key != SUBSET) or [0]
 
+    @property
+    def caption(self) -> str:
+        """The title; it names the system where no row does."""
+        is_named = 0 in self.key_columns
+        return self.title if is_named else f"{self.title} · {self.rows[0][0]}"
+
 
 SYSTEM, SUBSET = "system", "subset"
 
@@ -135,11 +137,10 @@ def subset_column() -> TableColumn:
 
 MAX_TEXT = 300
 _MAX_CELL = 100
-_N_COLUMNS = ("n", "questions")
 
 
 @dataclass(frozen=True)
-class Shown:
+class CellText:
     """A cell as it is printed: a text from outside (`is_text`), or a number of ours.
 
     `interval` and `n` are there for means: "[.03, .13]", and "n=19" where that is not the row's;
@@ -170,31 +171,32 @@ def change_mark(difference: float | None, p: float | None) -> str:
     return "▲" if difference > 0 else "▼"
 
 
-def shown_rows(table: "Table", line: Callable[[str, int], str] = one_line) -> list[list[Shown]]:
-    """The rows of a table as they are printed; `line` bounds a text from outside."""
-    return [_row(table.columns, row, line) for row in table.rows]
+def row_texts(table: Table, line: Callable[[str, int], str] = one_line) -> list[list[CellText]]:
+    """The rows of a table as papers print them; `line` bounds a text from outside.
+
+    Every exporter escapes what it gets from here.
+    """
+    place = next((n for n, one in enumerate(table.columns) if one.key in ("n", "questions")), None)
+    rows = []
+    for row in table.rows:
+        n = row[place] if place is not None else None
+        pairs = zip(table.columns, row, strict=True)
+        rows.append([_text(column, cell, n, line) for column, cell in pairs])
+    return rows
 
 
-def _row(
-    columns: "Sequence[TableColumn]", row: "Sequence[CellValue]", line: Callable[[str, int], str]
-) -> list[Shown]:
-    of_row = [c for column, c in zip(columns, row, strict=True) if column.key in _N_COLUMNS]
-    n = of_row[0] if of_row and isinstance(of_row[0], int) else None
-    return [_shown(column, cell, n, line) for column, cell in zip(columns, row, strict=True)]
-
-
-def _shown(
-    column: "TableColumn", cell: "CellValue", n: int | None, line: Callable[[str, int], str]
-) -> Shown:
+def _text(
+    column: TableColumn, cell: CellValue, n: CellValue, line: Callable[[str, int], str]
+) -> CellText:
     if isinstance(cell, str):
-        return Shown(line(cell, _MAX_CELL), is_text=True)
+        return CellText(line(cell, _MAX_CELL), is_text=True)
     if isinstance(cell, ChangeCell):
         mark = change_mark(cell.difference, cell.p)
-        return Shown(as_text(cell.difference, column.unit, column.digits), mark=mark)
+        return CellText(as_text(cell.difference, column.unit, column.digits), mark=mark)
     if not isinstance(cell, Aggregate):
-        return Shown(as_text(cell, column.unit, column.digits))
+        return CellText(as_text(cell, column.unit, column.digits))
     if cell.mean is None:
-        return Shown(UNKNOWN)
+        return CellText(UNKNOWN)
     ends = interval(cell.low, cell.high, column.digits)
-    other_n = f"n={cell.n:,}" if n is not None and cell.n != n else ""
-    return Shown(as_text(cell.mean, column.unit, column.digits), False, ends, other_n)
+    own_n = f"n={cell.n:,}" if isinstance(n, int) and cell.n != n else ""
+    return CellText(as_text(cell.mean, column.unit, column.digits), False, ends, own_n)

@@ -17,7 +17,12 @@ from branchwise.eval.errors.item_errors import LOST_AT
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.tasks import TASKS
 from branchwise.report.terminal.console import console, echo, error_console, harmless_json
-from branchwise.report.terminal.lost_answers import has_any, lost_lines, told_json, told_lines
+from branchwise.report.terminal.lost_answers import (
+    has_any,
+    lost_lines,
+    task_error_json,
+    task_error_lines,
+)
 from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.runs.options import MatchOptions
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
@@ -139,7 +144,9 @@ def _told(
     for item, found in zip(scored.items, scored.errors, strict=True):
         is_wanted = found.id in ids if ids else bool(found.found)
         if is_wanted and (label is None or label in found.found):
-            yield PrintedErrors(told_lines(task, item, classes, found), told_json(item, found))
+            yield PrintedErrors(
+                task_error_lines(task, item, classes, found), task_error_json(item, found)
+            )
 
 
 def _lost(

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from branchwise.base import numbers
-from branchwise.base.numbers import as_text, interval, number
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.tasks import Column
 from branchwise.eval.tasks.task import capital
@@ -25,15 +24,11 @@ from branchwise.runs.costs.usage import Costs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
 class SpendingUnit:
-    """A unit of spending: what it is called, the title of its axis, the unit of its numbers.
-
-    `of`: the mean for an item; None is unknown.
-    """
+    """A unit of spending: its name, its axis, its numbers' unit, an item's mean (None: unknown)."""
 
     words: str
     axis: str
@@ -55,8 +50,7 @@ CALLS = SpendingUnit(
 
 
 def spending(report: StudyReport) -> SpendingUnit | None:
-    """Money where every system's cost is known and something is paid; else tokens, else model
-    calls; None where none of them is known of every system."""
+    """Money where all costs are known and something is paid, else tokens, else calls, else None."""
     for unit in (COST, TOKENS, CALLS):
         values = [unit.of(system.run.costs) for system in report.systems]
         if None not in values and any(values):
@@ -74,8 +68,8 @@ def ratio(report: StudyReport, system: SystemReport) -> float | None:
 
 def ratio_words(report: StudyReport, system: SystemReport) -> str | None:
     """ "cost ×2.1"; None as for `ratio`."""
-    unit, found = spending(report), ratio(report, system)
-    return f"{unit.words} {numbers.times(found)}" if unit and found is not None else None
+    unit, multiple = spending(report), ratio(report, system)
+    return f"{unit.words} {numbers.times(multiple)}" if unit and multiple is not None else None
 
 
 def unpriced_notes(report: StudyReport) -> Iterator[str]:
@@ -92,12 +86,11 @@ class Point:
     index: int
     name: str
     spent: float
-    found: Aggregate
+    mean: Aggregate
 
     @property
     def value(self) -> float:
-        """The metric's mean."""
-        return self.found.mean or 0.0
+        return self.mean.mean or 0.0
 
 
 @dataclass(frozen=True)
@@ -111,25 +104,19 @@ class Cost:
     notes: tuple[str, ...]
 
     @property
-    def front(self) -> list[Point]:
-        """The systems that no other beats, cheapest first."""
-        return pareto_front(self.points)
-
-    @property
     def title(self) -> str:
         return f"{capital(self.metric.name)} on {self.questions} against {self.unit.words}"
 
     @property
     def caption(self) -> str:
-        called, front = self.metric.name, ", ".join(point.name for point in self.front)
-        return " ".join(
-            (
-                f"{capital(called)} on {self.questions} against {self.unit.axis}, with 95% "
-                f"bootstrap intervals. Dashed: the Pareto front ({front}). No other system has a "
-                f"higher {called} for as little, or as high a one for less.",
-                *self.notes,
-            )
+        metric = self.metric.name
+        front = ", ".join(point.name for point in pareto_front(self.points))
+        caption = (
+            f"{capital(metric)} on {self.questions} against {self.unit.axis}, with 95% bootstrap "
+            f"intervals. Dashed: the Pareto front ({front}). No other system has a higher {metric} "
+            "for as little, or as high a one for less."
         )
+        return " ".join([caption, *self.notes])
 
 
 def cost_figure(report: StudyReport) -> Cost | None:
@@ -139,29 +126,24 @@ def cost_figure(report: StudyReport) -> Cost | None:
         return None
     main, subset = report.task.main, report.subsets[0]
     points = tuple(
-        Point(index, system.name, spent, found)
+        Point(index, system.name, spent, mean)
         for index, system in enumerate(report.systems)
-        for spent, found in [(unit.of(system.run.costs), system.mean(main.key, subset))]
-        if spent is not None and found.mean is not None
+        for spent, mean in [(unit.of(system.run.costs), system.mean(main.key, subset))]
+        if spent is not None and mean.mean is not None
     )
     notes = tuple(unpriced_notes(report))
     return Cost(unit, main, report.task.questions_words(subset), points, notes) if points else None
 
 
 def pareto_front(points: Sequence[Point]) -> list[Point]:
-    """The points that no other equals or beats in both while beating it in one, cheapest first.
+    """The points that no other equals in both and beats in one, cheapest first."""
 
-    Equal ones are all on it.
-    """
-    return sorted(
-        (one for one in points if not any(_dominates(other, one) for other in points)),
-        key=lambda one: (one.spent, one.value, one.index),
-    )
+    def is_beaten(one: Point) -> bool:
+        no_worse = (p for p in points if p.spent <= one.spent and p.value >= one.value)
+        return any(p.spent < one.spent or p.value > one.value for p in no_worse)
 
-
-def _dominates(a: Point, b: Point) -> bool:
-    no_worse = a.spent <= b.spent and a.value >= b.value
-    return no_worse and (a.spent < b.spent or a.value > b.value)
+    front = (one for one in points if not is_beaten(one))
+    return sorted(front, key=lambda one: (one.spent, one.value, one.index))
 
 
 _FRONT: dict[str, Any] = {"color": "0.6", "linestyle": (0, (4, 2))}
@@ -170,65 +152,50 @@ _LOG_FROM = 20
 """Largest cost over smallest, from which on the axis is logarithmic."""
 
 
-def draw_cost(found: Cost) -> Drawing:
+def draw_cost(cost: Cost) -> Drawing:
     """A marker a system, and what no system beats as a dashed line."""
-    figure, (axes,) = new_figure(
-        2.1 + legend_height([*(system_name(p.name) for p in found.points), _NAME])
-    )
-    _draw(axes, found)
-    if _is_logarithmic(found.points):
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    labels = [*(system_name(point.name) for point in cost.points), _NAME]
+    figure, (axes,) = new_figure(2.1 + legend_height(labels))
+    _draw_points(axes, cost)
+    spent = [point.spent for point in cost.points]
+    is_logarithmic = min(spent) > 0 and max(spent) / min(spent) >= _LOG_FROM
+    if is_logarithmic:
         axes.set_xscale("log")
-    _tick_costs(axes, "$" if found.unit.unit == "usd" else "")
-    axes.set_xlabel(found.unit.axis)
-    axes.set_ylabel(found.metric.name)
-    axes.set_title(found.questions)
-    _legend(figure, found.points)
-    return Drawing("cost", one_line(found.caption, 2_000), figure)
+    sign = "$" if cost.unit.unit == "usd" else ""
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{sign}{value:,.10g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    if not is_logarithmic:
+        axes.set_xlim(left=0)
+        axes.locator_params(axis="x", nbins=5)
+    axes.set_xlabel(cost.unit.axis)
+    axes.set_ylabel(cost.metric.name)
+    axes.set_title(cost.questions)
+    looks = [*({**line_look(p.index), "linestyle": "none"} for p in cost.points), _FRONT]
+    add_legend(figure, [Line2D([], [], **look) for look in looks], labels)
+    return Drawing("cost", one_line(cost.caption, 2_000), figure)
 
 
-def _draw(axes: "Axes", found: Cost) -> None:
-    front, points = found.front, found.points
-    costs, recalls = [point.spent for point in front], [point.value for point in front]
-    most = max(point.spent for point in points)
-    axes.step([*costs, most], [*recalls, recalls[-1]], where="post", **_FRONT)
-    for point in points:
+def _draw_points(axes: "Axes", cost: Cost) -> None:
+    front = pareto_front(cost.points)
+    spent, values = [point.spent for point in front], [point.value for point in front]
+    most = max(point.spent for point in cost.points)
+    axes.step([*spent, most], [*values, values[-1]], where="post", **_FRONT)
+    for point in cost.points:
+        low, high = point.mean.low, point.mean.high
         look = line_look(point.index)
-        if point.found.low is not None and point.found.high is not None:
-            ends = [point.found.low, point.found.high]
-            axes.plot([point.spent] * 2, ends, color=look["color"], linewidth=0.6)
-        spent = f"{as_text(point.spent, found.unit.unit)} {found.unit.axis}"
-        recall = f"{number(point.value)} {interval(point.found.low, point.found.high)}"
+        if low is not None and high is not None:
+            axes.plot([point.spent] * 2, [low, high], color=look["color"], linewidth=0.6)
+        amount = f"{numbers.as_text(point.spent, cost.unit.unit)} {cost.unit.axis}"
+        mean = f"{numbers.number(point.value)} {numbers.interval(low, high)}"
+        on_front = ", on the Pareto front" if point in front else ""
         look |= {"linestyle": "none", "markersize": 5}
-        said = f"{point.name}: {recall} for {spent}"
-        if point in front:
-            said += ", on the Pareto front"
-        axes.plot([point.spent], [point.value], clip_on=False, gid=tips(said), **look)
+        tip = tips(f"{point.name}: {mean} for {amount}{on_front}")
+        axes.plot([point.spent], [point.value], clip_on=False, gid=tip, **look)
     axes.set_ylim(bottom=0, top=min(1.03, axes.get_ylim()[1]))
     axes.margins(x=0.08)
     share_ticks(axes.yaxis)
     axes.grid(color="0.9", linewidth=0.5)
     axes.set_axisbelow(True)
-
-
-def _is_logarithmic(points: Sequence[Point]) -> bool:
-    costs = [point.spent for point in points]
-    return min(costs) > 0 and max(costs) / min(costs) >= _LOG_FROM
-
-
-def _tick_costs(axes: "Axes", sign: str) -> None:
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{sign}{value:,.10g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    if axes.get_xscale() != "log":
-        axes.set_xlim(left=0)
-        axes.locator_params(axis="x", nbins=5)
-
-
-def _legend(figure: "Figure", points: Sequence[Point]) -> None:
-    from matplotlib.lines import Line2D
-
-    looks = [{**line_look(point.index), "linestyle": "none"} for point in points]
-    handles = [Line2D([], [], **look) for look in looks]
-    front = Line2D([], [], **_FRONT)
-    add_legend(figure, [*handles, front], [*(system_name(point.name) for point in points), _NAME])

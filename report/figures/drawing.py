@@ -68,10 +68,7 @@ _SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: its name (safe in a path), its caption, and matplotlib's own.
-
-    The `gid` of an artist in it is what it says (`tips`).
-    """
+    """A figure with its name (safe in a path) and caption; an artist's `gid` is its `tips`."""
 
     name: str
     caption: str
@@ -175,14 +172,13 @@ def share_ticks(axis: Any, most: int = 5) -> None:
     """Label an axis as the tables print numbers: without a zero before the point."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+    def label(value: float, _: object) -> str:
+        text = number(value, 3)
+        trimmed = text.rstrip("0").rstrip(".").replace("-", "\N{MINUS SIGN}")
+        return trimmed if float(text) else "0"
+
     axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _trimmed(number(value, 3))))
-
-
-def _trimmed(shown: str) -> str:
-    if float(shown) == 0:
-        return "0"
-    return shown.rstrip("0").rstrip(".").replace("-", "\N{MINUS SIGN}")
+    axis.set_major_formatter(FuncFormatter(label))
 
 
 def name_rows(axes: "Axes", names: Sequence[str]) -> None:
@@ -194,10 +190,10 @@ def name_rows(axes: "Axes", names: Sequence[str]) -> None:
 
 def name_columns(panels: "Sequence[Axes]", names: Sequence[str]) -> None:
     """Names over the panels of a row, below the title that stands over the first of them."""
-    said = [row_name(name, _NAMES_LINE // len(names)) for name in names]
-    for axes, words in zip(panels, said, strict=True):
-        axes.annotate(words, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=6.5)
-    lines = 1 + max(words.count("\n") for words in said)
+    labels = [row_name(name, _NAMES_LINE // len(names)) for name in names]
+    for axes, label in zip(panels, labels, strict=True):
+        axes.annotate(label, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=6.5)
+    lines = 1 + max(label.count("\n") for label in labels)
     panels[0].set_title(panels[0].get_title(loc="left"), pad=6 + 8 * lines)
 
 

@@ -1,7 +1,6 @@
 """All figures of a report as files; those that it has nothing for, and why."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from branchwise.report.figures.changes import (
     change_figures,
@@ -23,6 +22,7 @@ from branchwise.report.figures.losses import draw_losses, losses
 from branchwise.report.study_report import StudyReport
 
 CAPTIONS = "captions.txt"
+_NOT_ENTITIES = "answers of this task are not entities, which could be followed through a trace"
 
 
 def figure_files(report: StudyReport) -> dict[str, bytes]:
@@ -35,8 +35,8 @@ def figure_files(report: StudyReport) -> dict[str, bytes]:
     lost = [one for subset in report.parts if (one := losses(report, subset))]
     errors = [shares for subset in report.parts if (shares := error_shares(report, subset))]
     ways = [(subset, way) for subset in report.parts if (way := ceilings(report, subset))]
-    cost = cost_figure(report)
-    lines = [*line_figures(report), *([asked] if (asked := protocol_figure(report)) else [])]
+    cost, by_protocol = cost_figure(report), protocol_figure(report)
+    lines = [*line_figures(report), *([by_protocol] if by_protocol else [])]
     with paper_style():
         drawn = [
             draw_changes(report, changes) if changes else None,
@@ -60,71 +60,25 @@ def captioned(drawn: Sequence[Drawing]) -> dict[str, bytes]:
     return {**files, CAPTIONS: f"{captions}\n".encode()}
 
 
-_NOT_ENTITIES = "answers of this task are not entities, which could be followed through a trace"
-
-
-class AbsentFigure(NamedTuple):
-    """What a figure shows, and why there is none."""
-
-    title: str
-    why: str
-
-
-class _Kind(NamedTuple):
-    title: str
-    is_there: Callable[[StudyReport], bool]
-    why: Callable[[StudyReport], str]
-
-
-def absent_figures(report: StudyReport) -> Iterator[AbsentFigure]:
-    """In the order in which the page has them."""
-    for kind in _KINDS:
-        if not kind.is_there(report):
-            yield AbsentFigure(kind.title, kind.why(report))
-
-
-def _changes(report: StudyReport) -> str:
-    return "there is one system" if len(report.systems) == 1 else "nothing can be compared"
-
-
-def _errors(report: StudyReport) -> str:
-    if report.error_classes is None:
-        return "answers of this task are not examined for errors"
-    return "no item has an error"
-
-
-def _traced(report: StudyReport) -> str:
-    return "nothing was recorded" if report.task.is_attributable else _NOT_ENTITIES
-
-
-def _protocols(report: StudyReport) -> str:
-    if not report.task.is_graded:
-        return "there is no such figure of this task"
-    return "no two systems differ in their protocol alone"
-
-
-_KINDS = (
-    _Kind("scores by protocol", lambda report: protocol_figure(report) is not None, _protocols),
-    _Kind(
-        "what each change does",
-        lambda report: bool([*model_change_figures(report)] or change_figures(report)),
-        _changes,
-    ),
-    _Kind("where gold answers are", lambda report: losses(report, "all") is not None, _traced),
-    _Kind(
-        "errors by class",
-        lambda report: any(error_shares(report, subset) for subset in report.parts),
-        _errors,
-    ),
-    _Kind("recall and effort", lambda report: bool(line_figures(report)), _traced),
-    _Kind(
-        "what it costs",
-        lambda report: cost_figure(report) is not None,
-        lambda _: "what was spent is not known of all systems",
-    ),
-    _Kind(
-        "ceilings",
-        lambda report: any(ceilings(report, subset) for subset in report.subsets),
-        _traced,
-    ),
-)
+def absent_figures(report: StudyReport) -> Iterator[tuple[str, str]]:
+    """What each figure shows that there is none of, and why, in the order of the page."""
+    task, classes = report.task, report.error_classes
+    untraced = "nothing was recorded" if task.is_attributable else _NOT_ENTITIES
+    if protocol_figure(report) is None:
+        alike = "no two systems differ in their protocol alone"
+        why = alike if task.is_graded else "there is no such figure of this task"
+        yield "scores by protocol", why
+    if not (model_change_figures(report) or change_figures(report)):
+        alone = len(report.systems) == 1
+        yield "what each change does", "there is one system" if alone else "nothing can be compared"
+    if losses(report, "all") is None:
+        yield "where gold answers are", untraced
+    if not any(error_shares(report, subset) for subset in report.parts):
+        unexamined = "answers of this task are not examined for errors"
+        yield "errors by class", unexamined if classes is None else "no item has an error"
+    if not line_figures(report):
+        yield "recall and effort", untraced
+    if cost_figure(report) is None:
+        yield "what it costs", "what was spent is not known of all systems"
+    if not any(ceilings(report, subset) for subset in report.subsets):
+        yield "ceilings", untraced

@@ -1,4 +1,7 @@
-"""Where gold answers are: right, or lost at one place of their way; and kinds of wrong answers."""
+"""Where gold answers are: right, or lost at one place of their way; and kinds of wrong answers.
+
+The kinds of a group add up to its total, so that a bar of them is whole.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +15,7 @@ from branchwise.eval.errors.item_errors import (
     wrong_with,
     wrong_without_label,
 )
-from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.report.figures.drawing import (
     BLUE,
     ORANGE,
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LossKind:
-    """A kind of loss or error: its key, what it says in a few words, its count in a subset.
+    """A kind of loss or error: its key, a few words, its count in a subset.
 
     `row`: in words, where it stands alone in a row. `caution`: a sentence, to be told wherever
     there is any.
@@ -48,61 +51,58 @@ class LossKind:
     caution: str = ""
 
 
-def _all_traced(found: SubsetTotals) -> bool:
-    return found.traced == found.items
+def _lost_at(part: LostAt) -> Callable[[SubsetTotals], int]:
+    return lambda totals: totals.lost_at[part]
 
 
-PERHAPS = LossKind(
-    "perhaps_stated",
-    Label.PERHAPS_STATED.words,
-    missing_with(Label.PERHAPS_STATED),
-    caution="Mentioned, perhaps not stated, is an upper bound: gold names no supporting passages, "
+def _missing(label: Label, caution: str = "") -> LossKind:
+    return LossKind(_KEYS[label], label.words, missing_with(label), caution=caution)
+
+
+_KEYS = {
+    Label.PERHAPS_STATED: "perhaps_stated",
+    Label.INCOMPLETE_EXTRACTION: "never_retrieved",
+    Label.NOT_IN_CORPUS: "not_in_corpus",
+}
+PERHAPS = _missing(
+    Label.PERHAPS_STATED,
+    "Mentioned, perhaps not stated, is an upper bound: gold names no supporting passages, "
     "and what was retrieved names the answer away from what is asked.",
 )
-
 _LOST_ON_THE_WAY = (
     LossKind("wrong_branch", "under the wrong branch", missing_with(Label.WRONG_BRANCH)),
     LossKind(
         "unreadable",
         "in an unreadable answer",
-        lambda found: found.lost_at["repair"],
+        _lost_at("repair"),
         "lost with an unreadable answer",
     ),
     LossKind(
-        "left_out",
-        "left out by the agent",
-        lambda found: found.lost_at["agent"],
-        "retrieved, left out by the agent",
+        "left_out", "left out by the agent", _lost_at("agent"), "retrieved, left out by the agent"
     ),
     LossKind(
-        "extraction",
-        "lost in extraction",
-        lambda found: found.lost_at["extraction"],
-        "retrieved, lost in extraction",
+        "extraction", "lost in extraction", _lost_at("extraction"), "retrieved, lost in extraction"
     ),
-    LossKind("node", "taken out by a node", lambda found: found.lost_at["node"]),
+    LossKind("node", "taken out by a node", _lost_at("node")),
     PERHAPS,
-    LossKind(
-        "never_retrieved",
-        Label.INCOMPLETE_EXTRACTION.words,
-        missing_with(Label.INCOMPLETE_EXTRACTION),
-    ),
-    LossKind("not_in_corpus", Label.NOT_IN_CORPUS.words, missing_with(Label.NOT_IN_CORPUS)),
+    _missing(Label.INCOMPLETE_EXTRACTION),
+    _missing(Label.NOT_IN_CORPUS),
 )
-
 MISSING_KINDS = (
     *_LOST_ON_THE_WAY,
     LossKind(
         "unknown",
         "unknown",
-        lambda found: found.missing - sum(kind.count(found) for kind in _LOST_ON_THE_WAY),
+        lambda totals: totals.missing - sum(kind.count(totals) for kind in _LOST_ON_THE_WAY),
     ),
 )
 """Where a missing gold answer was lost, from the end of its way to its beginning; each at one
-place.
+place. It is unknown of items that failed or have no trace."""
 
-It is unknown of items that failed or have no trace.
-"""
+
+def _all_traced(totals: SubsetTotals) -> bool:
+    return totals.traced == totals.items
+
 
 WRONG_KINDS = (
     LossKind("of_another_branch", "right under another branch", wrong_with(Label.WRONG_BRANCH)),
@@ -110,53 +110,32 @@ WRONG_KINDS = (
     LossKind(
         "in_evidence",
         "read, but no answer",
-        lambda found: wrong_without_label(found) if _all_traced(found) else 0,
+        lambda totals: wrong_without_label(totals) if _all_traced(totals) else 0,
         "in the evidence, but no answer",
     ),
     LossKind("unsupported", "nowhere in the evidence", wrong_with(Label.UNSUPPORTED_ANSWER)),
     LossKind(
         "unknown",
         "unknown",
-        lambda found: 0 if _all_traced(found) else wrong_without_label(found),
+        lambda totals: 0 if _all_traced(totals) else wrong_without_label(totals),
     ),
 )
 """Kinds of wrong answers; each is of one kind. Unknown if some of the items have no trace."""
 
 ITEM_KINDS = (
-    LossKind(
-        "wrong_tool_call",
-        "wrong tool calls",
-        items_with(Label.WRONG_TOOL_CALL),
-        "with wrong tool calls",
+    *(
+        LossKind(label.value, words or label.words, items_with(label), row)
+        for label, words, row in (
+            (Label.WRONG_TOOL_CALL, "wrong tool calls", "with wrong tool calls"),
+            (Label.FORMAT_ERROR, "", "with a format error"),
+            (Label.CUT_REPLY, "cut replies", "with a reply cut at the token limit"),
+            (Label.INTERRUPTED, "", "interrupted by the server"),
+            (Label.BUDGET_SPENT, "", "with the budget spent"),
+        )
     ),
-    LossKind(
-        "format_error",
-        Label.FORMAT_ERROR.words,
-        items_with(Label.FORMAT_ERROR),
-        "with a format error",
-    ),
-    LossKind(
-        "cut_reply",
-        "cut replies",
-        items_with(Label.CUT_REPLY),
-        "with a reply cut at the token limit",
-    ),
-    LossKind(
-        "interrupted",
-        Label.INTERRUPTED.words,
-        items_with(Label.INTERRUPTED),
-        "interrupted by the server",
-    ),
-    LossKind(
-        "budget_spent",
-        Label.BUDGET_SPENT.words,
-        items_with(Label.BUDGET_SPENT),
-        "with the budget spent",
-    ),
-    LossKind("failed", "failed", lambda found: found.failed),
+    LossKind("failed", "failed", lambda totals: totals.failed),
 )
 """What went wrong with an item as a whole; it may have several."""
-
 
 PLACES = ("right", *(kind.words for kind in MISSING_KINDS))
 """Where a gold answer can be: right, or lost, the last place of its way first."""
@@ -164,21 +143,26 @@ PLACES = ("right", *(kind.words for kind in MISSING_KINDS))
 
 @dataclass(frozen=True)
 class Bar:
-    """A system's number in the report, its name, and its gold answers in each of `PLACES`."""
+    """A system's name, and its gold answers in each of `PLACES`."""
 
-    index: int
     name: str
     counts: tuple[int, ...]
 
     @property
     def gold(self) -> int:
-        """All of them."""
         return sum(self.counts)
 
     @property
-    def lost(self) -> list[tuple[int, str]]:
-        """Count and place of what is not right."""
-        return list(zip(self.counts[1:], PLACES[1:], strict=True))
+    def lost(self) -> int:
+        return self.gold - self.counts[0]
+
+    @property
+    def where_lost(self) -> str:
+        """ ": 53% never retrieved, 4% under the wrong branch", largest first; empty for none."""
+        pairs = [pair for pair in zip(self.counts[1:], PLACES[1:], strict=True) if pair[0]]
+        ranked = sorted(pairs, key=lambda pair: -pair[0])
+        words = ", ".join(f"{percent(count, self.lost)} {place}" for count, place in ranked)
+        return f": {words}" if words else ""
 
     @property
     def caution(self) -> str:
@@ -198,20 +182,23 @@ class Losses:
         """The numbers of the places where any system has an answer."""
         return [n for n in range(len(PLACES)) if any(bar.counts[n] for bar in self.bars)]
 
+    @property
+    def caution(self) -> str:
+        return next((bar.caution for bar in self.bars if bar.caution), "")
+
 
 def losses(report: StudyReport, subset: str) -> Losses | None:
     """None for tasks whose answers are sentences, and without gold."""
     bars = []
-    for index, name, analysis in report.analysed:
-        found = analysis.errors.subsets[subset]
-        lost = (kind.count(found) for kind in MISSING_KINDS)
-        bars.append(Bar(index, name, (analysis.right[subset], *lost)))
+    for _, name, analysis in report.analysed:
+        totals = analysis.errors.subsets[subset]
+        lost = (kind.count(totals) for kind in MISSING_KINDS)
+        bars.append(Bar(name, (analysis.right[subset], *lost)))
     return Losses(subset, tuple(bars)) if any(bar.gold for bar in bars) else None
 
 
 def absent_gold(report: StudyReport) -> list[tuple[str, str]]:
-    """System and sentence, for those whose corpus lacks gold answers: how many. No search brings
-    them, so it is said before all that depends on it."""
+    """System and sentence, for those whose corpus lacks gold answers, which no search brings."""
     return [
         (name, f"{percent(share, 1)} of gold is nowhere in this corpus (mean over questions)")
         for _, name, analysis in report.analysed
@@ -220,75 +207,68 @@ def absent_gold(report: StudyReport) -> list[tuple[str, str]]:
 
 
 # From dark to light as far as the hatches go, so that neighbours differ in grey, too.
-_LOOKS: tuple[dict[str, Any], ...] = (
-    {"facecolor": BLUE},
-    {"facecolor": SKY, "hatch": "/////"},
-    {"facecolor": PURPLE, "hatch": "xxxxx"},
-    {"facecolor": ORANGE},
-    {"facecolor": YELLOW, "hatch": "||||||"},
-    {"facecolor": "lightgrey", "hatch": "....."},
-    {"facecolor": "white", "hatch": "+++++"},
-    {"facecolor": VERMILION, "hatch": "\\\\\\\\\\"},
-    {"facecolor": "dimgrey"},
-    {"facecolor": "white"},
+_LOOKS: tuple[dict[str, Any], ...] = tuple(
+    {"edgecolor": "black", "linewidth": 0.4, "facecolor": face, "hatch": hatch}
+    for face, hatch in (
+        (BLUE, None),
+        (SKY, "/////"),
+        (PURPLE, "xxxxx"),
+        (ORANGE, None),
+        (YELLOW, "||||||"),
+        ("lightgrey", "....."),
+        ("white", "+++++"),
+        (VERMILION, "\\\\\\\\\\"),
+        ("dimgrey", None),
+        ("white", None),
+    )
 )
 _LABELLED = 0.08
 _ON_DARK = (0, 8)
 
 
-def draw_losses(report: StudyReport, found: Sequence[Losses]) -> Drawing:
+def draw_losses(report: StudyReport, of_subsets: Sequence[Losses]) -> Drawing:
     """A panel a subset, a bar a system, all bars 100%."""
-    names = [bar.name for bar in found[0].bars]
-    height = 0.95 + len(found) * (0.25 + len(names) * row_height(names))
-    figure, panels = new_figure(height, len(found))
-    for axes, lost in zip(panels, found, strict=True):
-        _draw(axes, lost.bars)
+    from matplotlib.patches import Patch
+
+    names = [bar.name for bar in of_subsets[0].bars]
+    height = 0.95 + len(of_subsets) * (0.25 + len(names) * row_height(names))
+    figure, panels = new_figure(height, len(of_subsets))
+    for axes, lost in zip(panels, of_subsets, strict=True):
+        for row, bar in enumerate(lost.bars):
+            _draw_bar(axes, row, bar)
         axes.set_title(report.task.questions_words(lost.subset))
         name_rows(axes, names)
     panels[-1].set_xlim(0, 1)
     panels[-1].set_xticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25", "50", "75", "100"])
     panels[-1].set_xlabel("gold answers, %")
-    used = sorted({place for lost in found for place in lost.used})
-    add_legend(figure, [_handle(place) for place in used], [PLACES[place] for place in used])
+    used = sorted({place for lost in of_subsets for place in lost.used})
+    add_legend(figure, [Patch(**_LOOKS[place]) for place in used], [PLACES[n] for n in used])
     caption = (
         "Gold answers by branch that are right, and where the others were lost, as shares of all "
         "gold answers of all items."
     )
-    caution = next((bar.caution for lost in found for bar in lost.bars if bar.caution), "")
-    caption = f"{caption} {caution}".rstrip()
-    return Drawing("errors", caption, figure)
+    caution = next((lost.caution for lost in of_subsets if lost.caution), "")
+    return Drawing("errors", f"{caption} {caution}".rstrip(), figure)
 
 
-def _draw(axes: "Axes", bars: Sequence[Bar]) -> None:
-    for row, bar in enumerate(bars):
-        whole, left = bar.gold, 0.0
-        for place, count in enumerate(bar.counts):
-            share = count / whole if whole else 0.0
-            if count:
-                said = f"{PLACES[place]}: {count:,} of {whole:,} ({percent(count, whole)})"
-                look = {"edgecolor": "black", "linewidth": 0.4, **_LOOKS[place]}
-                axes.barh(row, share, 0.7, left, gid=tips(f"{bar.name}: {said}"), **look)
-            if share >= _LABELLED:
-                _label(axes, left + share / 2, row, share, place)
-            left += share
-
-
-def _label(axes: "Axes", x: float, row: int, share: float, place: int) -> None:
-    dark = place in _ON_DARK
-    box = None if dark else {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
-    axes.text(
-        x,
-        row,
-        f"{share:.0%}".rstrip("%"),
-        ha="center",
-        va="center_baseline",
-        fontsize=6,
-        color="white" if dark else "black",
-        bbox=box,
-    )
-
-
-def _handle(place: int) -> Any:
-    from matplotlib.patches import Patch
-
-    return Patch(edgecolor="black", linewidth=0.4, **_LOOKS[place])
+def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
+    whole, left = bar.gold, 0.0
+    for place, count in enumerate(bar.counts):
+        share = count / whole if whole else 0.0
+        if count:
+            words = f"{PLACES[place]}: {count:,} of {whole:,} ({percent(count, whole)})"
+            axes.barh(row, share, 0.7, left, gid=tips(f"{bar.name}: {words}"), **_LOOKS[place])
+        if share >= _LABELLED:
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+            is_dark = place in _ON_DARK
+            axes.text(
+                left + share / 2,
+                row,
+                f"{share:.0%}".rstrip("%"),
+                ha="center",
+                va="center_baseline",
+                fontsize=6,
+                color="white" if is_dark else "black",
+                bbox=None if is_dark else box,
+            )
+        left += share

@@ -31,8 +31,7 @@ _BAR = 0.38
 
 
 class _Figure(NamedTuple):
-    """A heading of the statistics, the figure of DeepAmbigQA that has the same, what its rows are,
-    and what they are shares of."""
+    """A heading of the statistics, DeepAmbigQA's figure of it, what its rows are, and of what."""
 
     heading: str
     number: int
@@ -98,7 +97,6 @@ def _bounded(counts: Histogram) -> Histogram:
 
 
 def _wholes(counts: Histogram) -> list[int]:
-    """How many there are of each subset."""
     return [sum(of) for of in zip(*counts.values(), strict=True)]
 
 

@@ -1,9 +1,7 @@
 """Figures of the page: a drawing, what it says, and the numbers behind it."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
@@ -11,7 +9,6 @@ from markupsafe import Markup
 
 from branchwise.base.numbers import UNKNOWN, as_text, interval, p_value, percent, signed
 from branchwise.base.text import counted
-from branchwise.eval.errors.labels import ErrorClass, ErrorType
 from branchwise.report.figures.changes import (
     ChangeFigure,
     change_figures,
@@ -34,7 +31,7 @@ from branchwise.report.figures.drawing import (
     paper_style,
     saved,
 )
-from branchwise.report.figures.errors import ErrorShares, draw_error_classes, error_shares
+from branchwise.report.figures.errors import AnyError, ErrorShares, draw_error_classes, error_shares
 from branchwise.report.figures.lines import (
     Lines,
     ceilings,
@@ -43,31 +40,30 @@ from branchwise.report.figures.lines import (
     line_figures,
     protocol_figure,
 )
-from branchwise.report.figures.losses import PLACES, Losses, draw_losses, losses
-from branchwise.report.html.tables import MAX_NAME, PageCell, PageRow, PageTable, mean, short
+from branchwise.report.figures.losses import PLACES, Bar, Losses, draw_losses, losses
+from branchwise.report.html.tables import MAX_NAME, PageCell, PageRow, PageTable, mean_cell, short
 from branchwise.report.study_report import StudyReport
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _WIDTH = 3.0
 """Inches. Less than on paper: letters are larger where a figure is as wide as a telephone."""
 _COLOURS = {
-    BLACK: "ink",
-    BLUE: "blue",
-    VERMILION: "vermilion",
-    GREEN: "green",
-    PURPLE: "purple",
-    ORANGE: "orange",
-    SKY: "sky",
-    YELLOW: "yellow",
-    "#ffffff": "paper",
-    "#e6e6e6": "rule",
-    "#d3d3d3": "rule",
-    "#b2b2b2": "soft",
-    "#999999": "soft",
-    "#696969": "soft",
+    "ink": (BLACK,),
+    "blue": (BLUE,),
+    "vermilion": (VERMILION,),
+    "green": (GREEN,),
+    "purple": (PURPLE,),
+    "orange": (ORANGE,),
+    "sky": (SKY,),
+    "yellow": (YELLOW,),
+    "paper": ("#ffffff",),
+    "rule": ("#e6e6e6", "#d3d3d3"),
+    "soft": ("#b2b2b2", "#999999", "#696969"),
+}
+_VARIABLES = {
+    colour.lower(): f"var(--{name})" for name, colours in _COLOURS.items() for colour in colours
 }
 """A colour of the drawing to the variable of the style sheet that has it in light and in dark."""
-_VARIABLES = {colour.lower(): f"var(--{name})" for colour, name in _COLOURS.items()}
 
 
 def inlined(drawing: Drawing, report: str, title: str, description: str) -> Markup:
@@ -138,138 +134,127 @@ class Figure:
 
 def figures(report: StudyReport) -> dict[str, list[Figure]]:
     """The figures of each section. Loads matplotlib."""
-    by_model = [one for figures in model_change_figures(report) for one in figures]
-    asked = protocol_figure(report)
-    cost, lost = cost_figure(report), losses(report, "all")
+    by_model = [one for band in model_change_figures(report) for one in band]
+    by_protocol, cost = protocol_figure(report), cost_figure(report)
+    lost = losses(report, "all")
     errors = [one for subset in report.parts if (one := error_shares(report, subset))]
     ways = [(subset, way) for subset in report.subsets if (way := ceilings(report, subset))]
     with paper_style():
-        where = [_losses(report, lost)] if lost else []
         return {
             "changes": [_changes(report, one) for one in by_model or change_figures(report)],
-            "errors": where + [_errors(report, one) for one in errors],
-            "scores": [_lines(report, asked, draw_lines(asked))] if asked else [],
+            "errors": [
+                *([_losses(report, lost)] if lost else []),
+                *(_errors(report, one) for one in errors),
+            ],
+            "scores": [_lines(report, by_protocol, draw_lines(by_protocol))] if by_protocol else [],
             "effort": [_lines(report, one, draw_lines(one)) for one in line_figures(report)],
             "cost": [_cost(report, cost)] if cost else [],
             "ceilings": [_lines(report, one[1], draw_ceilings(report, [one])) for one in ways],
         }
 
 
-def _name(name: str) -> PageCell:
-    return PageCell(short(name, MAX_NAME))
+def _figure(
+    report: StudyReport, drawing: Drawing, description: str, table: PageTable, note: str = ""
+) -> Figure:
+    """Under its table's caption. `description`: for those who do not see it."""
+    drawn = inlined(drawing, report.title, table.caption, f"{description}; values below")
+    return Figure(table.caption, drawn, table, short(note, 2_000))
 
 
-def _lines(report: StudyReport, found: Lines, drawing: Drawing) -> Figure:
+def _row(name: str, *cells: PageCell) -> PageRow:
+    return PageRow(PageCell(short(name, MAX_NAME)), cells)
+
+
+def _lines(report: StudyReport, lines: Lines, drawing: Drawing) -> Figure:
     rows = tuple(
-        PageRow(_name(one.name), tuple(mean(*of) if of else PageCell(UNKNOWN) for of in one.means))
-        for one in found.series
+        _row(one.name, *(mean_cell(of[0], of[1]) if of else PageCell(UNKNOWN) for of in one.means))
+        for one in lines.series
     )
-    table = PageTable(found.title, ("system", *found.columns), rows)
-    said = f"{found.y} by {found.x} for {counted(len(found.series), 'system')}; values below"
-    drawn = inlined(drawing, report.title, found.title, said)
-    return Figure(found.title, drawn, table, found.caption)
+    table = PageTable(lines.title, ("system", *lines.columns), rows)
+    description = f"{lines.y} by {lines.x} for {counted(len(lines.series), 'system')}"
+    return _figure(report, drawing, description, table, lines.caption)
 
 
-def _changes(report: StudyReport, found: ChangeFigure) -> Figure:
-    digits = found.metric.digits
+def _changes(report: StudyReport, change: ChangeFigure) -> Figure:
+    digits = change.metric.digits
     rows = tuple(
-        PageRow(
-            _name(row.name),
-            (
-                PageCell(report.called(one.subset)),
-                PageCell(
-                    signed(one.difference or 0.0, digits), interval(one.low, one.high, digits)
-                ),
-                PageCell(f"{one.higher} / {one.lower} / {one.same}"),
-                PageCell("" if one.corrected_p is None else p_value(one.corrected_p)),
-            ),
+        _row(
+            name,
+            PageCell(report.called(one.subset)),
+            PageCell(signed(one.difference or 0.0, digits), interval(one.low, one.high, digits)),
+            PageCell(f"{one.higher} / {one.lower} / {one.same}"),
+            PageCell("" if one.corrected_p is None else p_value(one.corrected_p)),
         )
-        for row in found.rows
-        for one in row.differences
+        for name, differences in change.rows
+        for one in differences
     )
-    columns = (
-        "model" if found.setting else "system",
-        "questions",
-        "change",
-        "higher / lower / same",
-        "test",
-    )
-    notes = total_notes(report)
-    table = PageTable(found.title, columns, rows, words=(1,), notes=notes)
-    drawing = draw_changes(report, [found])
+    first = "model" if change.setting else "system"
+    columns = (first, "questions", "change", "higher / lower / same", "test")
+    table = PageTable(change.title, columns, rows, words=(1,), notes=total_notes(report))
+    drawing = draw_changes(report, [change])
     # An interval over few questions may be wider than any difference.
-    ends = [abs(one.difference or 0.0) for row in found.rows for one in row.differences]
+    ends = [abs(one.difference or 0.0) for _, differences in change.rows for one in differences]
     (axes,), most = drawing.figure.axes, 1.05 * max(1.0, *ends)
     axes.set_xlim(max(-most, axes.get_xlim()[0]), min(most, axes.get_xlim()[1]))
     axes.set_xlabel(_BETTER)
-    of = counted(len(found.rows), "system")
-    said = f"differences of {of} to the base with 95% intervals; values below"
-    return Figure(found.title, inlined(drawing, report.title, found.title, said), table)
+    systems = counted(len(change.rows), "system")
+    description = f"differences of {systems} to the base with 95% intervals"
+    return _figure(report, drawing, description, table)
 
 
-def _losses(report: StudyReport, found: Losses) -> Figure:
-    title = "Where the gold answers are"
-    rows = [_counts("gold answers", [bar.gold for bar in found.bars])]
-    rows += [
-        _shares(PLACES[place], [(bar.counts[place], bar.gold) for bar in found.bars])
-        for place in found.used
+def _losses(report: StudyReport, lost: Losses) -> Figure:
+    def share(count: int, bar: Bar) -> PageCell:
+        return PageCell(f"{count:,} ({percent(count, bar.gold)})")
+
+    rows = [
+        PageRow(PageCell("gold answers"), tuple(PageCell(f"{bar.gold:,}") for bar in lost.bars)),
+        *(
+            PageRow(PageCell(PLACES[n]), tuple(share(bar.counts[n], bar) for bar in lost.bars))
+            for n in lost.used
+        ),
     ]
-    table = PageTable(
-        "Gold answers", ("", *(short(b.name, MAX_NAME) for b in found.bars)), tuple(rows)
-    )
-    caution = next((bar.caution for bar in found.bars if bar.caution), "")
-    note = f"All gold answers of all questions, branch by branch. {caution}".strip()
-    said = f"shares of {counted(len(found.bars), 'system')}; values below"
-    drawn = inlined(draw_losses(report, [found]), report.title, title, said)
+    names = (short(bar.name, MAX_NAME) for bar in lost.bars)
+    table = PageTable("Gold answers", ("", *names), tuple(rows))
+    title, description = "Where the gold answers are", counted(len(lost.bars), "system")
+    drawing = draw_losses(report, [lost])
+    drawn = inlined(drawing, report.title, title, f"shares of {description}; values below")
+    note = f"All gold answers of all questions, branch by branch. {lost.caution}".strip()
     return Figure(title, drawn, table, note)
 
 
-def _errors(report: StudyReport, found: ErrorShares) -> Figure:
+def _errors(report: StudyReport, shares: ErrorShares) -> Figure:
+    every = [counts for _, counts in shares.systems]
+
+    def row(words: str, error: AnyError) -> PageRow:
+        cells = []
+        for counts in every:
+            inexact, of_all = counts.inexact_with[error.key], counts.with_error[error.key]
+            share = f"{inexact:,} ({percent(inexact, counts.inexact)})"
+            cells.append(PageCell(share, f"{of_all:,} ({percent(of_all, counts.items)})"))
+        return PageRow(PageCell(words), tuple(cells))
+
     rows = [
-        _counts("items", [one.counts.items for one in found.systems]),
-        _counts("not exact", [one.counts.inexact for one in found.systems]),
+        PageRow(PageCell("items"), tuple(PageCell(f"{one.items:,}") for one in every)),
+        PageRow(PageCell("not exact"), tuple(PageCell(f"{one.inexact:,}") for one in every)),
     ]
-    for group in found.classes:
-        rows.append(_error_row(found, group.title, group))
-        if one := group.published:
-            rows.append(_error_row(found, f"· {one.title}: {one.words}", one))
-        rows += [_error_row(found, f"· {one.words}", one) for one in found.types(group)]
-    names = (short(one.name, MAX_NAME) for one in found.systems)
-    table = PageTable(found.title, ("", *names), tuple(rows), notes=(_SHARES,))
-    of = counted(len(found.systems), "system")
-    said = f"shares of items of {of} with each error; values below"
-    drawn = inlined(draw_error_classes(report, [found]), report.title, found.title, said)
-    return Figure(found.title, drawn, table, short(found.caption, 2_000))
+    for group in shares.classes:
+        rows.append(row(group.title, group))
+        if by_paper := group.published:
+            rows.append(row(f"· {by_paper.title}: {by_paper.words}", by_paper))
+        rows += [row(f"· {one.words}", one) for one in shares.types(group)]
+    names = (short(name, MAX_NAME) for name, _ in shares.systems)
+    table = PageTable(shares.title, ("", *names), tuple(rows), notes=(_SHARES,))
+    description = f"shares of items of {counted(len(every), 'system')} with each error"
+    drawing = draw_error_classes(report, [shares])
+    return _figure(report, drawing, description, table, shares.caption)
 
 
-def _error_row(found: ErrorShares, words: str, kind: ErrorClass[Any] | ErrorType[Any]) -> PageRow:
-    cells = []
-    for one in found.systems:
-        counts, key = one.counts, kind.key
-        of_all = f"{counts.with_error[key]:,} ({percent(counts.with_error[key], counts.items)})"
-        share = percent(counts.inexact_with[key], counts.inexact)
-        cells.append(PageCell(f"{counts.inexact_with[key]:,} ({share})", of_all))
-    return PageRow(PageCell(words), tuple(cells))
-
-
-def _counts(words: str, counts: Iterable[int]) -> PageRow:
-    return PageRow(PageCell(words), tuple(PageCell(f"{count:,}") for count in counts))
-
-
-def _shares(words: str, counts: Iterable[tuple[int, int]]) -> PageRow:
-    return PageRow(
-        PageCell(words),
-        tuple(PageCell(f"{part:,} ({percent(part, whole)})") for part, whole in counts),
-    )
-
-
-def _cost(report: StudyReport, found: Cost) -> Figure:
+def _cost(report: StudyReport, cost: Cost) -> Figure:
     rows = tuple(
-        PageRow(_name(one.name), (PageCell(as_text(one.spent, found.unit.unit)), mean(one.found)))
-        for one in found.points
+        _row(one.name, PageCell(as_text(one.spent, cost.unit.unit)), mean_cell(one.mean))
+        for one in cost.points
     )
-    table = PageTable(found.title, ("system", found.unit.axis, found.metric.name), rows)
-    x, y, of = found.unit.axis, found.metric.name, counted(len(found.points), "system")
-    said = f"{y} against {x} of {of}; values below"
-    drawn = inlined(draw_cost(found), report.title, found.title, said)
-    return Figure(found.title, drawn, table, short(found.caption, 2_000))
+    table = PageTable(cost.title, ("system", cost.unit.axis, cost.metric.name), rows)
+    systems = counted(len(cost.points), "system")
+    description = f"{cost.metric.name} against {cost.unit.axis} of {systems}"
+    return _figure(report, draw_cost(cost), description, table, cost.caption)

@@ -3,7 +3,7 @@
 import hashlib
 import importlib.resources
 from base64 import b64encode
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -15,14 +15,8 @@ from branchwise.base.atomic import write_named
 from branchwise.report.figures.files import absent_figures
 from branchwise.report.html.figures import figures
 from branchwise.report.html.question_data import questions_json
-from branchwise.report.html.summary import (
-    base_cautions,
-    base_words,
-    findings,
-    still_wrong,
-    warnings,
-)
-from branchwise.report.html.tables import MAX_NAME, PageTable, laid_out, short, shown
+from branchwise.report.html.summary import base_words, findings, still_wrong, warnings
+from branchwise.report.html.tables import MAX_NAME, laid_out, short, shown
 from branchwise.report.published import are_generated
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables import report_tables
@@ -33,7 +27,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-_KINDS = ((True, "ambiguous"), (False, "unambiguous"))
+_NAMES = {True: "ambiguous", False: "unambiguous"}
+_FOLDER = importlib.resources.files(__package__)
 _STYLES = ("colours", "page", "tables", "figures", "questions", "print")
 _SCRIPTS = ("theme", "elements", "answers", "filters", "browser")
 
@@ -59,61 +54,44 @@ def render_html(report: StudyReport) -> str:
         title=short(report.title, 200),
         data=Markup(data),  # noqa: S704 (escaped for a script element)
         prefix="",
-        **sections(report),
+        **_sections(report),
     )
 
 
 def render_reports(reports: Sequence[StudyReport], title: str) -> str:
-    """A page of several reports, each with its sections and with what it has nothing for; without
-    their questions."""
-    ids = slugs([one.title for one in reports])
+    """A page of several reports without their questions, each with what it has nothing for."""
+    articles = []
+    for report, id in zip(reports, slugs([one.title for one in reports]), strict=True):
+        own = _sections(report)
+        body = environment().get_template("sections.html.j2").render(prefix=f"{id}-", **own)
+        articles.append(
+            {
+                "id": id,
+                "name": short(report.title, 200),
+                "facts": own["facts"],
+                "body": Markup(body),  # noqa: S704 (rendered with escapes)
+                "absent": list(absent_figures(report)),
+            }
+        )
     return _rendered(
         "reports.html.j2",
         _SCRIPTS[:1],
         title=short(title, 200),
-        reports=[_article(report, id) for report, id in zip(reports, ids, strict=True)],
+        reports=articles,
         version=reports[0].version,
     )
 
 
-def _article(report: StudyReport, id: str) -> dict[str, Any]:
-    own = sections(report)
-    body = environment().get_template("sections.html.j2").render(prefix=f"{id}-", **own)
-    return {
-        "id": id,
-        "name": short(report.title, 200),
-        "facts": own["facts"],
-        "body": Markup(body),  # noqa: S704 (rendered with escapes)
-        "absent": list(absent_figures(report)),
-    }
-
-
 def _rendered(template: str, scripts: tuple[str, ...], **values: Any) -> str:
+    """Under a policy by which the page's own style and script run, and no others."""
     style, script = _joined("styles", _STYLES, "css"), _joined("scripts", scripts, "js")
-    return (
-        environment()
-        .get_template(template)
-        .render(
-            style=Markup(style),  # noqa: S704 (a file of this package)
-            script=Markup(script),  # noqa: S704 (a file of this package)
-            policy=_policy(style, script),
-            **values,
-        )
+    policy = (
+        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _policy(style: str, script: str) -> str:
-    """A content security policy under which the page's own style and script run, and no others."""
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src {_digest(style)}",
-            f"script-src {_digest(script)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
+    values["style"] = Markup(style)  # noqa: S704 (a file of this package)
+    values["script"] = Markup(script)  # noqa: S704 (a file of this package)
+    return environment().get_template(template).render(policy=policy, **values)
 
 
 def _digest(text: str) -> str:
@@ -122,10 +100,8 @@ def _digest(text: str) -> str:
 
 @cache
 def _joined(folder: str, names: tuple[str, ...], ending: str) -> str:
-    files = importlib.resources.files(__package__) / folder
-    return "\n".join(
-        (files / f"{name}.{ending}").read_text(encoding="utf-8").strip() for name in names
-    )
+    files = [_FOLDER / folder / f"{name}.{ending}" for name in names]
+    return "\n".join(file.read_text(encoding="utf-8").strip() for file in files)
 
 
 @cache
@@ -133,39 +109,46 @@ def environment() -> "Environment":
     """Of all templates: everything is escaped, and what is undefined is an error."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    folder = importlib.resources.files(__package__) / "templates"
+    def load(name: str) -> str:
+        return (_FOLDER / "templates" / name).read_text(encoding="utf-8")
+
+    def visible(value: Any) -> Any:
+        """Text from outside without what could steer the reader."""
+        return shown(value) if type(value) is str else value
+
     return Environment(
-        loader=FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
+        loader=FunctionLoader(load),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_visible,
+        finalize=visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )
 
 
-def _visible(value: Any) -> Any:
-    """What a template puts out: text from outside without what could steer the reader."""
-    return shown(value) if type(value) is str else value
-
-
-def sections(report: StudyReport) -> dict[str, Any]:
-    """The variables of `report.html.j2` that come from the report."""
+def _sections(report: StudyReport) -> dict[str, Any]:
+    tables = defaultdict(list)
+    for table in report_tables(report):
+        tables[table.section].append(laid_out(table, [one.name for one in report.bases]))
     return {
         "facts": _facts(report),
         "base": short(report.base_words, MAX_NAME),
         "bases": [
-            (short(one.name, MAX_NAME), base_words(report, one), base_cautions(one))
+            (
+                short(one.name, MAX_NAME),
+                base_words(report, one),
+                [short(part.words) for part in one.run.inert.values()],
+            )
             for one in report.bases
         ],
         "main": report.task.main.name,
         "filled": report.task.questions_words("ambiguous") if len(report.subsets) > 1 else "",
         "of_entities": report.task.is_attributable,
-        "kinds": {name: report.called(name) for _, name in _KINDS},
+        "kinds": {name: report.called(name) for name in _NAMES.values()},
         "findings": findings(report),
         "still_wrong": still_wrong(report),
         "warnings": warnings(report),
-        "tables": _tables(report),
+        "tables": tables,
         "figures": figures(report),
         "matcher": _matchers(report),
         "has_answers": any(one.answers for one in report.questions),
@@ -173,38 +156,25 @@ def sections(report: StudyReport) -> dict[str, Any]:
     }
 
 
-def _tables(report: StudyReport) -> dict[str, list[PageTable]]:
-    """The tables of each section, in their order."""
-    found: dict[str, list[PageTable]] = defaultdict(list)
-    bases = [one.name for one in report.bases]
-    for table in report_tables(report):
-        if table.section:
-            found[table.section].append(laid_out(table, bases))
-    return found
-
-
 def _matchers(report: StudyReport) -> str:
-    """Who aligned branches, of all systems."""
     words = (short(scored_by(one.scores.scorer)) for one in report.systems)
     return "; ".join(dict.fromkeys(words))
 
 
 def _facts(report: StudyReport) -> list[tuple[str, str]]:
-    """What was compared, in a few pairs of words."""
-    kinds = Counter(question.ambiguous for question in report.questions)
     questions = f"{len(report.questions):,}"
-    if kinds[True] and kinds[False]:
-        told = ((kinds[kind], report.called(name)) for kind, name in _KINDS)
-        questions += f" ({', '.join(f'{count:,} {words}' for count, words in told)})"
+    counts = {
+        name: sum(question.ambiguous is value for question in report.questions)
+        for value, name in _NAMES.items()
+    }
+    if all(counts.values()):
+        words = (f"{count:,} {report.called(name)}" for name, count in counts.items())
+        questions += f" ({', '.join(words)})"
     if several := sum(bool(question.alternatives) for question in report.questions):
         questions += f", {several:,} with alternative gold answers"
-    facts = [
-        ("questions", questions),
-        ("from", short(report.source_names, 200)),
-        ("systems", f"{len(report.systems):,}"),
-        ("branches matched by" if report.task.is_attributable else "scored by", _matchers(report)),
-    ]
+    facts = [("questions", questions), ("from", short(report.source_names, 200))]
     if report.benchmark:
         form = "generated in the form of " if are_generated(report.questions) else ""
-        facts.insert(2, ("benchmark", f"{form}{short(report.benchmark, 100)}"))
-    return facts
+        facts.append(("benchmark", f"{form}{short(report.benchmark, 100)}"))
+    matched = "branches matched by" if report.task.is_attributable else "scored by"
+    return [*facts, ("systems", f"{len(report.systems):,}"), (matched, _matchers(report))]

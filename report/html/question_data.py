@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from branchwise.agents.reply import CUT
-from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
+from branchwise.eval.errors.item_errors import ItemErrors, WrongAnswer
 from branchwise.eval.errors.labels import ANSWER_ERRORS, Label
 from branchwise.eval.tasks import Column
 from branchwise.report.html.tables import MAX_NAME, short
@@ -19,7 +19,7 @@ _MAX_WHY, _MAX_NOTES = 240, 20
 _Json = dict[str, Any]
 
 # In a script element `<` could end it or begin a comment; the last two end a line of a script.
-_ESCAPED = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+_ESCAPED = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 
 def questions_json(report: StudyReport) -> str:
@@ -43,19 +43,12 @@ def questions_json(report: StudyReport) -> str:
         "kinds": [report.called("unambiguous"), report.called("ambiguous")],
         "questions": [_question(one, columns, numbers) for one in report.questions],
     }
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    for character, escaped in _ESCAPED.items():
-        text = text.replace(character, escaped)
-    return text
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPED)
 
 
-def _question(
-    one: QuestionReport,
-    columns: Sequence[Column],
-    numbers: Mapping[str, int],
-) -> _Json:
+def _question(one: QuestionReport, columns: Sequence[Column], numbers: Mapping[str, int]) -> _Json:
     sets = (one.gold, *one.alternatives)
-    found = {
+    record = {
         "i": short(one.id, 200),
         "q": short(one.question, MAX_QUESTION),
         "a": int(one.ambiguous),
@@ -66,7 +59,7 @@ def _question(
         ],
         "s": [_answer(answer, sets, columns, numbers) for answer in one.answers],
     }
-    return found | ({"o": len(sets)} if one.alternatives else {})
+    return record | ({"o": len(sets)} if one.alternatives else {})
 
 
 def _answer(
@@ -80,17 +73,18 @@ def _answer(
     `b`: what is predicted for each gold branch, in their order; `u`: [name, texts] of predicted
     branches that stand for none.
     """
-    number = answer.gold_set or 0
-    known = set(sets[number])
+    scored = sets[answer.gold_set or 0]
     branches: list[_Json] = []
-    for n, gold in enumerate(sets):
-        keys = {g: [k for k, v in answer.aligned.items() if v == g] for g in gold}
-        branches += [_branch(answer, own, g) if n == number else {} for g, own in keys.items()]
-    alone = [name for name, target in answer.aligned.items() if target not in known]
+    for gold in sets:
+        for name in gold:
+            keys = [key for key, target in answer.aligned.items() if target == name]
+            branches.append(_branch(answer, keys, name) if gold is scored else {})
+    alone = [key for key, target in answer.aligned.items() if target not in scored]
+    means = [answer.metrics.get(column.key) for column in columns]
     return {
         "n": numbers[answer.system],
         "e": answer.epoch,
-        "m": [_rounded(answer.metrics.get(column.key)) for column in columns],
+        "m": [None if mean is None else round(mean, 3) for mean in means],
         "l": [
             place
             for place, one in enumerate(ANSWER_ERRORS.types)
@@ -105,52 +99,51 @@ def _answer(
 def _branch(answer: SystemAnswer, keys: Sequence[str], gold: str) -> _Json:
     """`k` predicted names, `r` right texts, `m` missing gold answers, `w` wrong texts, each with
     why, and `=` texts that are counted with another one."""
-    right = [text for key in keys for text in answer.right.get(key, ())]
     missing = [
-        one for one in (answer.errors.missing if answer.errors else ()) if one.branch == gold
+        [short(one.text), short(why_missing(one), _MAX_WHY), *_elsewhere(one.under)]
+        for one in (answer.errors.missing if answer.errors else ())
+        if one.branch == gold
     ]
-    found = {
-        "k": _texts(keys),
-        "r": _texts(right),
-        "m": _listed([_missing(one) for one in missing]),
-        "w": _wrong_texts(answer, keys),
-        "=": _texts(_repeated(answer, keys)),
-    }
-    return {key: value for key, value in found.items() if value}
-
-
-def _missing(one: MissingAnswer) -> list[Any]:
-    """[text, why], and 1 where it stands under another branch."""
-    said = [short(one.text), short(why_missing(one), _MAX_WHY)]
-    return [*said, 1] if one.under is not None else said
-
-
-def _wrong(one: WrongAnswer) -> list[Any]:
-    said = [short(one.text), short(why_wrong(one), _MAX_WHY)]
-    return [*said, 1] if one.belongs_to is not None else said
-
-
-def _wrong_texts(answer: SystemAnswer, keys: Iterable[str]) -> list[list[Any]]:
-    chosen = set(keys)
-    wrong = answer.errors.wrong if answer.errors else ()
-    return _listed([_wrong(one) for one in wrong if one.branch in chosen])
-
-
-def _repeated(answer: SystemAnswer, keys: Sequence[str]) -> list[str]:
-    """Predicted texts that are neither right nor wrong: further forms of one that is."""
-    wrong = answer.errors.wrong if answer.errors else ()
-    counted = {(one.branch, one.text) for one in wrong}
+    counted = {(one.branch, one.text) for one in _wrong(answer)}
     counted |= {(key, text) for key in keys for text in answer.right.get(key, ())}
-    return [
+    # Neither right nor wrong: further forms of one that is.
+    repeated = [
         text
         for key in keys
         for text in answer.answers.get(key, ())
         if text.strip() and (key, text) not in counted
     ]
+    record = {
+        "k": _texts(keys),
+        "r": _texts(text for key in keys for text in answer.right.get(key, ())),
+        "m": _listed(missing),
+        "w": _wrong_texts(answer, keys),
+        "=": _texts(repeated),
+    }
+    return {key: value for key, value in record.items() if value}
+
+
+def _wrong(answer: SystemAnswer) -> Sequence[WrongAnswer]:
+    return answer.errors.wrong if answer.errors else ()
+
+
+def _elsewhere(branch: str | None) -> list[int]:
+    """1 where an answer belongs to another branch."""
+    return [] if branch is None else [1]
+
+
+def _wrong_texts(answer: SystemAnswer, keys: Sequence[str]) -> list[list[Any]]:
+    """[text, why], and 1 where it belongs to another branch."""
+    chosen = set(keys)
+    wrong = [
+        [short(one.text), short(why_wrong(one), _MAX_WHY), *_elsewhere(one.belongs_to)]
+        for one in _wrong(answer)
+        if one.branch in chosen
+    ]
+    return _listed(wrong)
 
 
 def _notes(answer: SystemAnswer) -> list[str]:
-    """What happened to the item as a whole."""
     notes = [f"failed: {answer.error}"] if answer.error else []
     if answer.gold_set is not None:
         notes.append(f"scored against {gold_set_words(answer.gold_set)}")
@@ -178,7 +171,3 @@ def _listed(pairs: list[list[Any]]) -> list[list[Any]]:
 
 def _more(count: int) -> list[str]:
     return [f"… and {count - MAX_ANSWERS:,} more"] if count > MAX_ANSWERS else []
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)

@@ -1,28 +1,25 @@
 """Text and tables as the page shows them: bounded, and unable to mislead the reader."""
 
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import Literal
 
-from branchwise.base.numbers import interval, number, percent
+from branchwise.base.numbers import interval, number
 from branchwise.base.text import one_line
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.report.table import (
     SYSTEM,
+    CellText,
     CellValue,
-    Shown,
     Table,
     change_mark,
     column_groups,
-    shown_rows,
+    row_texts,
 )
 
-MAX_TEXT = 400
-_REPLACED = "\N{REPLACEMENT CHARACTER}"
-_CONTROL, _FORMAT, _SURROGATE, _PRIVATE, _UNASSIGNED = "Cc", "Cf", "Cs", "Co", "Cn"
+MAX_TEXT, MAX_NAME = 400, 120
 _JOINERS = frozenset("\u200c\u200d\u00ad")
 """Format characters that words need: joiners of Persian and Indic scripts, and the soft hyphen."""
 
@@ -39,33 +36,23 @@ def shown(text: str) -> str:
     return "".join(c if c.isprintable() else _visible(c) for c in text)
 
 
+def _visible(character: str) -> str:
+    category, code = unicodedata.category(character), ord(character)
+    if character in "\n\t\r" or category.startswith("Z"):
+        return " "
+    if category == "Cc":
+        return chr(0x2400 + code) if code < 0x20 else "\N{SYMBOL FOR DELETE}"
+    if category == "Cf":
+        return character if character in _JOINERS else f"⟨U+{code:04X}⟩"
+    # Half surrogates, private and unassigned characters.
+    return "\N{REPLACEMENT CHARACTER}" if category in ("Cs", "Co", "Cn") else character
+
+
 @lru_cache(maxsize=10_000)
 def short(text: str, most: int = MAX_TEXT) -> str:
     """As shown, on one line, with an ellipsis where it is cut."""
     line = one_line(shown(text[: 4 * most]))
     return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1]}…"
-
-
-def shares(parts: Iterable[tuple[int, str]], whole: int) -> str:
-    """ "53% never retrieved, 4% under the wrong branch": what there is, largest first."""
-    ranked = sorted((part for part in parts if part[0]), key=lambda part: -part[0])
-    return ", ".join(f"{percent(count, whole)} {words}" for count, words in ranked)
-
-
-def _visible(character: str) -> str:
-    kind = unicodedata.category(character)
-    if character in "\n\t\r" or kind.startswith("Z"):
-        return " "
-    if kind == _CONTROL:
-        code = ord(character)
-        return chr(0x2400 + code) if code < 0x20 else "\N{SYMBOL FOR DELETE}"
-    if kind == _FORMAT:
-        return character if character in _JOINERS else f"⟨U+{ord(character):04X}⟩"
-    return _REPLACED if kind in (_SURROGATE, _PRIVATE, _UNASSIGNED) else character
-
-
-MAX_NAME = 120
-RowKind = Literal["plain", "group", "published", "base"]
 
 
 @dataclass(frozen=True)
@@ -78,11 +65,11 @@ class PageCell:
 
 @dataclass(frozen=True)
 class PageRow:
-    """A row: its heading, then its cells. A `group` row has a heading alone."""
+    """A row: heading and cells. `kind`: plain, group (a heading alone), published, or base."""
 
     heading: PageCell
     cells: tuple[PageCell, ...] = ()
-    kind: RowKind = "plain"
+    kind: str = "plain"
 
 
 @dataclass(frozen=True)
@@ -109,27 +96,26 @@ def laid_out(table: Table, bases: Collection[str] = ()) -> PageTable:
     """
     printed = table.as_printed()
     *groups, label = printed.key_columns
-    names = {*groups, label}
-    shown = [
-        i
-        for i, one in enumerate(printed.columns)
-        if not one.is_key and one.unit != "p" and i not in names
+    keys = {*groups, label}
+    places = [
+        place
+        for place, column in enumerate(printed.columns)
+        if not column.is_key and column.unit != "p" and place not in keys
     ]
-    headings = [printed.columns[i] for i in shown]
-    rows = list(zip(printed.rows, shown_rows(printed, short), strict=True))
+    headings = [printed.columns[place] for place in places]
+    marked = bases if label == printed.place(SYSTEM) else ()
+    rows = zip(printed.rows, row_texts(printed, short), strict=True)
     laid: list[PageRow] = []
-    for _, chosen in groupby(rows, lambda row: [row[0][i] for i in groups]):
-        first, *others = chosen
+    for _, grouped in groupby(rows, lambda pair: [pair[0][place] for place in groups]):
+        pairs = list(grouped)
         if groups:
-            named = " · ".join(first[1][i].text for i in groups)
-            laid.append(PageRow(PageCell(named), kind="group"))
-        for found, cells in (first, *others):
-            kind = _kind(printed, found, bases if label == printed.place(SYSTEM) else ())
-            laid.append(
-                PageRow(PageCell(cells[label].text), _cells(printed, found, cells, shown), kind)
-            )
+            name = " · ".join(pairs[0][1][place].text for place in groups)
+            laid.append(PageRow(PageCell(name), kind="group"))
+        for row, texts in pairs:
+            cells = tuple(_cell(printed, row, texts, place) for place in places)
+            laid.append(PageRow(PageCell(texts[label].text), cells, _kind(printed, row, marked)))
     return PageTable(
-        short(_caption(printed)),
+        short(printed.caption),
         (printed.columns[label].title, *(short(one.title) for one in headings)),
         tuple(laid),
         tuple(n for n, one in enumerate(headings, 1) if one.unit == "text"),
@@ -138,39 +124,26 @@ def laid_out(table: Table, bases: Collection[str] = ()) -> PageTable:
     )
 
 
-def _caption(table: Table) -> str:
-    """The title; it names the system where no row does."""
-    named = 0 not in table.key_columns
-    return f"{table.title} · {table.rows[0][0]}" if named else table.title
-
-
-def mean(found: Aggregate, questions: int | None = None) -> PageCell:
+def mean_cell(mean: Aggregate, questions: int | None = None) -> PageCell:
     """A mean over its interval, and over n where that is asked for."""
-    ends = interval(found.low, found.high)
     n = "" if questions is None else f"n={questions:,}"
-    return PageCell(number(found.mean), f"{ends} {n}".strip())
+    return PageCell(number(mean.mean), f"{interval(mean.low, mean.high)} {n}".strip())
 
 
-def _cells(
-    table: Table,
-    row: Sequence[CellValue],
-    shown: Sequence[Shown],
-    places: Sequence[int],
-) -> tuple[PageCell, ...]:
-    laid = []
-    for place in places:
-        one = shown[place]
-        under, mark = " ".join(part for part in (one.interval, one.n) if part), one.mark
-        if place + 1 < len(row) and table.columns[place + 1].unit == "p":
-            p, change = row[place + 1], row[place]
-            under = f"{under} p {shown[place + 1].text}" if p is not None else under
-            if isinstance(p, float) and isinstance(change, Aggregate):
-                mark = change_mark(change.mean, p)
-        laid.append(PageCell(f"{one.text} {mark}".strip(), under.strip()))
-    return tuple(laid)
+def _cell(
+    table: Table, row: Sequence[CellValue], texts: Sequence[CellText], place: int
+) -> PageCell:
+    cell, after = texts[place], place + 1
+    under, mark = " ".join(part for part in (cell.interval, cell.n) if part), cell.mark
+    if after < len(row) and table.columns[after].unit == "p":
+        p, change = row[after], row[place]
+        under = f"{under} p {texts[after].text}" if p is not None else under
+        if isinstance(p, float) and isinstance(change, Aggregate):
+            mark = change_mark(change.mean, p)
+    return PageCell(f"{cell.text} {mark}".strip(), under.strip())
 
 
-def _kind(table: Table, row: Sequence[CellValue], bases: Collection[str]) -> RowKind:
+def _kind(table: Table, row: Sequence[CellValue], bases: Collection[str]) -> str:
     origin = table.place("origin")
     if origin is not None and row[origin] != "measured":
         return "published"

@@ -1,10 +1,10 @@
 """Numbers that a benchmark's paper published, as files; wherever they stand they are marked."""
 
 import importlib.resources
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -98,10 +98,9 @@ class Published(_Part):
     tables: Annotated[tuple[PublishedTable, ...], Field(min_length=1)]
 
 
-_Value = TypeVar("_Value")
-
-
 class _Problem(NamedTuple):
+    """What is wrong at a place of a file."""
+
     place: KeyPath
     what: str
     remedy: str | None = None
@@ -116,81 +115,51 @@ def read_published(path: Path) -> Published:
     document = read_document(
         path, wanted="published numbers", remedy="compare with deepambigqa.yaml"
     )
-
-    def refusal(found: _Problem) -> InputError:
-        where = f"{path}:{line_of(document.lines, found.place)}"
-        return InputError(found.what, where=where, remedy=found.remedy)
-
+    problem: _Problem | None
     try:
         read = Published.model_validate(document.value)
+        problem = next(_problems(read, path.stem), None)
     except ValidationError as error:
-        raise refusal(_of_form(error)) from None
-    if found := next(_of_content(read, path.stem), None):
-        raise refusal(found)
+        # A misspelt field is one that is unknown and one that is missing: the first says more.
+        errors = error.errors(include_url=False)
+        first = min(errors, key=lambda one: one["type"] != "extra_forbidden")
+        name = next((part for part in reversed(first["loc"]) if isinstance(part, str)), "the file")
+        whats = {"extra_forbidden": f"unknown field {shown(name)}", "missing": f"{name} is missing"}
+        otherwise = f"{name} is {shown(first['input'])}: {first['msg']}"
+        problem = _Problem(first["loc"], whats.get(first["type"], otherwise))
+    if problem:
+        where = f"{path}:{line_of(document.lines, problem.place)}"
+        raise InputError(problem.what, where=where, remedy=problem.remedy)
     return read
 
 
-def _of_form(error: ValidationError) -> _Problem:
-    # A misspelt field is one that is unknown and one that is missing: the first says more.
-    problems = error.errors(include_url=False)
-    found = min(problems, key=lambda one: one["type"] != "extra_forbidden")
-    name = next((part for part in reversed(found["loc"]) if isinstance(part, str)), "the file")
-    match found["type"]:
-        case "extra_forbidden":
-            what = f"unknown field {shown(name)}"
-        case "missing":
-            what = f"{name} is missing"
-        case _:
-            what = f"{name} is {shown(found['input'])}: {found['msg']}"
-    return _Problem(found["loc"], what)
-
-
-def _of_content(read: Published, name: str) -> Iterator[_Problem]:
+def _problems(read: Published, name: str) -> Iterator[_Problem]:
     if read.benchmark != name:
         yield _Problem(("benchmark",), f"benchmark is {shown(read.benchmark)}, the file {name}")
-    for nth, task in enumerate(read.about.tasks):
-        if task not in TASKS:
-            remedy = did_you_mean(task, TASKS)
-            yield _Problem(("about", "tasks", nth), f"unknown task {shown(task)}", remedy)
+    for n, task in enumerate(read.about.tasks):
+        yield from _unknown("task", task, TASKS, ("about", "tasks", n))
     names = [table.name for table in read.tables]
     for number, table in enumerate(read.tables):
         place: KeyPath = ("tables", number)
         if table.name in names[:number]:
             yield _Problem((*place, "name"), f"{table.name} is the name of two tables")
-        if table.task not in TASKS:
-            remedy = did_you_mean(table.task, TASKS)
-            yield _Problem((*place, "task"), f"unknown task {shown(table.task)}", remedy)
-            continue
-        for nth, subset in enumerate(table.subsets):
-            if subset not in SUBSETS:
-                remedy = did_you_mean(subset, SUBSETS)
-                yield _Problem((*place, "subsets", nth), f"unknown subset {shown(subset)}", remedy)
-        yield from _of_metrics(read, table, place)
+        yield from _unknown("task", table.task, TASKS, (*place, "task"))
+        for n, subset in enumerate(table.subsets):
+            yield from _unknown("subset", subset, SUBSETS, (*place, "subsets", n))
+        columns = {*columns_of(table.task), BERTSCORE.removesuffix(":")}
+        for n, metric in enumerate(table.metrics):
+            yield from _unknown("metric", metric, read.metrics, (*place, "metrics", n))
+            for nth, ours in enumerate(read.metrics[metric].ours):
+                if ours not in columns:
+                    what = f"{table.task} has no column {shown(ours)}"
+                    at = ("metrics", metric, "ours", nth)
+                    yield _Problem(at, what, did_you_mean(ours, columns))
         for row, settings in table.rows.items():
             yield from _of_row(read, table, settings, (*place, "rows", row))
 
 
-def _of_metrics(read: Published, table: PublishedTable, place: KeyPath) -> Iterator[_Problem]:
-    """Each is described, and its nearest column is one of the table's task, or of a metric that is
-    built in."""
-    columns = {*columns_of(table.task), BERTSCORE.removesuffix(":")}
-    for number, metric in enumerate(table.metrics):
-        if metric not in read.metrics:
-            remedy = did_you_mean(metric, read.metrics)
-            what = f"unknown metric {shown(metric)}"
-            yield _Problem((*place, "metrics", number), what, remedy)
-            continue
-        for nth, ours in enumerate(read.metrics[metric].ours):
-            if ours not in columns:
-                what = f"{table.task} has no column {shown(ours)}"
-                yield _Problem(("metrics", metric, "ours", nth), what, did_you_mean(ours, columns))
-
-
 def _of_row(
-    read: Published,
-    table: PublishedTable,
-    settings: Mapping[str, Mapping[str, Mapping[str, float]]],
-    place: KeyPath,
+    read: Published, table: PublishedTable, settings: Mapping[str, BySubset], place: KeyPath
 ) -> Iterator[_Problem]:
     yield from _keys("setting", settings, table.settings, place)
     for setting, subsets in settings.items():
@@ -204,30 +173,20 @@ def _of_row(
 
 
 def _keys(
-    kind: str, found: Mapping[str, _Value], wanted: Iterable[str], place: KeyPath
+    what: str, given: Collection[str], wanted: Collection[str], place: KeyPath
 ) -> Iterator[_Problem]:
     """The same names on both sides; a misspelt one before the missing one."""
-    names = list(wanted)
-    for name in found:
-        if name not in names:
-            remedy = did_you_mean(name, names)
-            yield _Problem((*place, name), f"unknown {kind} {shown(name)}", remedy)
-    for name in names:
-        if name not in found:
-            yield _Problem(place, f"the {kind} {shown(name)} is missing", "every row has all")
+    for name in given:
+        yield from _unknown(what, name, wanted, (*place, name))
+    for name in wanted:
+        if name not in given:
+            yield _Problem(place, f"the {what} {shown(name)} is missing", "every row has all")
 
 
-__all__ = [
-    "Published",
-    "PublishedMetric",
-    "PublishedSetting",
-    "PublishedTable",
-    "are_generated",
-    "benchmark_of",
-    "benchmarks",
-    "published",
-    "published_beside",
-]
+def _unknown(what: str, name: str, known: Collection[str], place: KeyPath) -> Iterator[_Problem]:
+    if name not in known:
+        yield _Problem(place, f"unknown {what} {shown(name)}", did_you_mean(name, known))
+
 
 _OTHER_QUESTIONS = (
     "The questions of this report are not the paper's: they were generated in its form, or do not "

@@ -1,17 +1,21 @@
 """Items by what went wrong with them, where answers were lost, and the ceilings."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from branchwise.eval.ceilings import LOSSES, ceiling_metrics
-from branchwise.eval.errors.item_errors import SubsetTotals
-from branchwise.eval.errors.labels import ErrorClass, ErrorClasses, ErrorType
-from branchwise.report.figures.errors import ErrorCounts, error_counts, found_in, inexact_words
+from branchwise.eval.errors.labels import ErrorClasses, ErrorType
+from branchwise.report.figures.errors import (
+    AnyError,
+    ErrorCounts,
+    error_counts,
+    has_any,
+    inexact_words,
+)
 from branchwise.report.figures.lines import CEILING_PLACES
 from branchwise.report.figures.losses import MISSING_KINDS, WRONG_KINDS, LossKind
 from branchwise.report.study_report import StudyReport
 from branchwise.report.table import CellValue, Table, TableColumn, subset_column, system_column
-from branchwise.runs.scoring.scored import Analysis
 
 _SEVERAL = "An item is a question in one epoch; it may have several errors, each counted."
 _UNUSED = "What no item has is left out."
@@ -20,11 +24,11 @@ _Counted = Sequence[tuple[str, str, ErrorCounts]]
 
 
 def error_tables(report: StudyReport) -> Iterator[Table]:
-    """Nothing for tasks whose answers are sentences."""
+    """Shares by class of error, counts by type; nothing for tasks whose answers are sentences."""
     counted = [
         (name, report.called(subset), error_counts(run, subset))
         for subset in report.subsets
-        for _, name, run in report.examined
+        for name, run in report.examined
     ]
     if classes := report.error_classes:
         yield _shares(report, classes, counted)
@@ -32,53 +36,59 @@ def error_tables(report: StudyReport) -> Iterator[Table]:
 
 
 def _shares(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) -> Table:
-    counts = [found for *_, found in counted]
+    every = [counts for *_, counts in counted]
     columns: list[TableColumn] = []
-    kinds: list[ErrorClass[Any] | ErrorType[Any]] = []
+    errors: list[AnyError] = []
     for group in classes.classes:
-        is_used = any(found_in(one, counts) for one in group.shown)
-        for one in group.shown:
-            by = "" if one is group else f"{one.title}, "
-            kinds.append(one)
+        is_used = any(has_any(error, every) for error in group.shown)
+        for error in group.shown:
+            by = "" if error is group else f"{error.title}, "
+            errors.append(error)
             columns += [
-                TableColumn(f"{one.key}_of_{key}", f"{by}{title}", printed=shown, group=group.title)
+                TableColumn(
+                    f"{error.key}_of_{key}", f"{by}{title}", printed=shown, group=group.title
+                )
                 for key, title, shown in (
                     ("inexact", "of not exact", is_used),
                     ("all", "of all", is_used and not by),
                 )
             ]
     rows = [
-        [share for one in kinds for share in (found.of_inexact(one), found.of_all(one))]
-        for found in counts
+        [share for one in errors for share in (counts.of_inexact(one), counts.of_all(one))]
+        for counts in every
     ]
     notes = (f"Shares of items. {inexact_words(report.task)}", _SEVERAL, *classes.says)
-    return _table(("errors", "Errors by class"), counted, columns, rows, notes)
+    return _error_table(("errors", "Errors by class"), counted, columns, rows, notes)
 
 
 def _items(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) -> Table:
-    counts, columns = [found for *_, found in counted], []
-    kinds = [(group, one) for group in classes.classes for one in group.counted]
-    for group, one in kinds:
-        key, is_used = f"items_{one.key}", one in group.types and found_in(one, counts)
-        columns += [
-            TableColumn(key, one.title, "count", printed=is_used, group=group.title),
-            TableColumn(f"{key}_inexact", f"{one.title}, not exact", "count", printed=False),
-        ]
-    rows = [[n for _, one in kinds for n in _counts(found, one)] for found in counts]
+    every = [counts for *_, counts in counted]
+    columns: list[TableColumn] = []
+    types: list[ErrorType[Any]] = []
+    for group in classes.classes:
+        for one in group.counted:
+            key, is_used = f"items_{one.key}", one in group.types and has_any(one, every)
+            title = f"{one.title}, not exact"
+            types.append(one)
+            columns += [
+                TableColumn(key, one.title, "count", printed=is_used, group=group.title),
+                TableColumn(f"{key}_inexact", title, "count", printed=False),
+            ]
+    rows: list[list[CellValue]] = []
+    for counts in every:
+        row: list[CellValue] = []
+        for key in (one.key for one in types):
+            # None where it is known of none.
+            known = counts.known[key] or not counts.items
+            inexact_known = counts.inexact_known[key] or not counts.inexact
+            row.append(counts.with_error[key] if known else None)
+            row.append(counts.inexact_with[key] if inexact_known else None)
+        rows.append(row)
     notes = (inexact_words(report.task), _SEVERAL, _UNUSED)
-    return _table(("items", "Items with something wrong"), counted, columns, rows, notes)
+    return _error_table(("items", "Items with something wrong"), counted, columns, rows, notes)
 
 
-def _counts(found: ErrorCounts, kind: ErrorType[Any]) -> tuple[int | None, int | None]:
-    """Of all items and of the inexact ones; None where it is known of none."""
-    key = kind.key
-    return (
-        found.with_error[key] if found.known[key] or not found.items else None,
-        found.inexact_with[key] if found.inexact_known[key] or not found.inexact else None,
-    )
-
-
-def _table(
+def _error_table(
     named: tuple[str, str],
     counted: _Counted,
     columns: Sequence[TableColumn],
@@ -92,98 +102,68 @@ def _table(
         TableColumn("inexact", "not exact", "count"),
     )
     rows = tuple(
-        (name, subset, found.items, found.inexact, *row)
-        for (name, subset, found), row in zip(counted, values, strict=True)
+        (name, subset, counts.items, counts.inexact, *row)
+        for (name, subset, counts), row in zip(counted, values, strict=True)
     )
     return Table(*named, (*firsts, *columns), rows, notes, section="errors")
 
 
-_COUNTED = "Answers are counted by branch, over all items (an item is a question in one epoch)."
-_PLACES = ("retrieval", "extraction", "context", "reasoning")
-
-
 def loss_tables(report: StudyReport) -> Iterator[Table]:
     """Missing answers and wrong answers by what went wrong, and the ceilings."""
-    if not report.analysed:
-        return
-
-    def gold(analysis: Analysis, subset: str, found: SubsetTotals) -> list[int]:
-        right = analysis.right[subset]
-        return [right + found.missing, right, found.missing]
-
-    yield _loss_table(
-        report,
-        ("missing", "Gold answers: right, or lost where"),
-        [("gold", "gold answers"), ("right", "right"), ("missing", "missing")],
-        gold,
-        MISSING_KINDS,
-        "The columns after missing add up to it; those without any are left out.",
-    )
-    yield _loss_table(
-        report,
-        ("wrong", "Wrong answers"),
-        [("wrong", "wrong")],
-        lambda analysis, subset, found: [found.wrong],
-        WRONG_KINDS,
-        "The columns after wrong add up to it; those without any are left out.",
-    )
-    yield ceilings_table(report)
+    if report.analysed:
+        title = "Gold answers: right, or lost where"
+        firsts = {"gold": "gold answers", "right": "right", "missing": "missing"}
+        yield _loss_table(report, "missing", title, firsts, MISSING_KINDS)
+        yield _loss_table(report, "wrong", "Wrong answers", {"wrong": "wrong"}, WRONG_KINDS)
+        yield ceilings_table(report)
 
 
 def _loss_table(
-    report: StudyReport,
-    named: tuple[str, str],
-    firsts: Sequence[tuple[str, str]],
-    first_values: Callable[[Analysis, str, SubsetTotals], list[int]],
-    kinds: Sequence[LossKind],
-    note: str,
+    report: StudyReport, name: str, title: str, firsts: dict[str, str], kinds: Sequence[LossKind]
 ) -> Table:
+    """`firsts`: keys and titles of the columns before the kinds."""
     rows: list[tuple[CellValue, ...]] = []
     for subset in report.subsets:
-        for _, name, analysis in report.analysed:
-            found = analysis.errors.subsets[subset]
-            counts = [kind.count(found) for kind in kinds]
-            rows.append(
-                (name, report.called(subset), *first_values(analysis, subset, found), *counts)
-            )
+        for _, system, analysis in report.analysed:
+            totals, right = analysis.errors.subsets[subset], analysis.right[subset]
+            values = {"gold": right + totals.missing, "right": right}
+            values |= {"missing": totals.missing, "wrong": totals.wrong}
+            counts = [kind.count(totals) for kind in kinds]
+            rows.append((system, report.called(subset), *map(values.get, firsts), *counts))
     columns = [system_column(), subset_column()]
-    columns += [TableColumn(key, title, "count") for key, title in firsts]
-    notes = [_COUNTED, note]
+    columns += [TableColumn(key, words, "count") for key, words in firsts.items()]
+    notes = [
+        "Answers are counted by branch, over all items (an item is a question in one epoch).",
+        f"The columns after {name} add up to it; those without any are left out.",
+    ]
     for kind in kinds:
         some = any(row[len(columns)] for row in rows)
-        columns.append(TableColumn(f"{named[0]}_{kind.key}", kind.words, "count", printed=some))
+        columns.append(TableColumn(f"{name}_{kind.key}", kind.words, "count", printed=some))
         notes += [kind.caution] if some and kind.caution else []
-    return Table(*named, tuple(columns), tuple(rows), tuple(notes))
+    return Table(name, title, tuple(columns), tuple(rows), tuple(notes))
 
 
 def ceilings_table(report: StudyReport) -> Table:
     """What a perfect reader would have found at each place, and the losses in between."""
     recall = report.task.main
-    shares = (*CEILING_PLACES, (recall.key, "answered"))
     narrow = {
         "ceiling_reach": "within\nreach",
         "ceiling_extracted": "extracted",
         recall.key: "the\nagent",
     }
-    columns = (
-        system_column(),
-        subset_column(),
-        TableColumn("n", "n", "count"),
-        *(TableColumn(key, title, heading=narrow.get(key, "")) for key, title in shares),
-        *(
-            TableColumn(
-                key, f"lost in {place}", "value", printed=False, heading=f"lost in\n{place}"
-            )
-            for key, place in zip(LOSSES, _PLACES, strict=True)
-        ),
-    )
+    columns = [system_column(), subset_column(), TableColumn("n", "n", "count")]
+    for key, title in (*CEILING_PLACES, (recall.key, "answered")):
+        columns.append(TableColumn(key, title, heading=narrow.get(key, "")))
+    for key, part in zip(LOSSES, ("retrieval", "extraction", "context", "reasoning"), strict=True):
+        title, heading = f"lost in {part}", f"lost in\n{part}"
+        columns.append(TableColumn(key, title, "value", printed=False, heading=heading))
     rows: list[tuple[CellValue, ...]] = []
     unknown: dict[str, None] = {}
     for subset in report.subsets:
         for _, name, analysis in report.analysed:
-            found = analysis.ceilings.aggregates[subset]
-            means = [found[key] for key in ceiling_metrics(recall.key)]
-            rows.append((name, report.called(subset), found[recall.key].n, *means))
+            own = analysis.ceilings.aggregates[subset]
+            means = [own[key] for key in ceiling_metrics(recall.key)]
+            rows.append((name, report.called(subset), own[recall.key].n, *means))
             unknown |= dict.fromkeys(analysis.ceilings.unknown)
     notes = (
         f"{recall.name.capitalize()} of a perfect reader of what the tools could have given, of "
@@ -193,4 +173,4 @@ def ceilings_table(report: StudyReport) -> Table:
         *unknown,
     )
     title = f"Ceilings of {recall.name}"
-    return Table("ceilings", title, columns, tuple(rows), notes, section="ceilings")
+    return Table("ceilings", title, tuple(columns), tuple(rows), notes, section="ceilings")

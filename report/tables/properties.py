@@ -2,23 +2,17 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
-from branchwise.eval.breakdowns import Breakdown, bins_of, grouping_of, groupings_of
+from branchwise.eval.breakdowns import bins_of, grouping_of, groupings_of
 from branchwise.eval.ceilings import Effort
 from branchwise.eval.comparison import compare_each
 from branchwise.eval.grouping import UNKNOWN
 from branchwise.eval.scores import Scores
 from branchwise.report.study_report import StudyReport
-from branchwise.report.table import (
-    CellValue,
-    PageSection,
-    Table,
-    TableColumn,
-    system_column,
-)
-from branchwise.report.tables.changes import DIFFERENCE_NOTES, difference_cell
+from branchwise.report.table import CellValue, PageSection, Table, TableColumn, system_column
+from branchwise.report.tables.changes import DIFFERENCE_NOTES, change_cells, change_columns
 
 _CEILINGS = (("ceiling_retrieved", "retrieved", ""), ("ceiling_shown", "shown", ""))
 _CEILINGS_SAY = "Retrieved, shown: recall of a perfect reader of what was."
@@ -26,8 +20,7 @@ _EFFORTS: tuple[tuple[Effort, str], ...] = (("calls", "tool calls"), ("tokens", 
 
 
 def breakdown_tables(report: StudyReport) -> Iterator[Table]:
-    """A table for each property that questions have: branches, steps, operations, domain ...; of
-    those that the report is broken down by also the systems' changes."""
+    """For each property of questions; what the report is broken down by also with changes."""
     for name in dict.fromkeys((*groupings_of(report.task), *report.by)):
         yield breakdown_table(report, name)
     for name in report.by:
@@ -35,11 +28,10 @@ def breakdown_tables(report: StudyReport) -> Iterator[Table]:
 
 
 def breakdown_table(report: StudyReport, name: str) -> Table:
-    """The headline metrics in the bins of a property that the task is broken down by; without rows
-    where no question has it."""
+    """The headline metrics by a property; without rows where no question has it."""
     grouping = grouping_of(report.task, name)
     headline = ((one.key, one.title, one.heading) for one in report.task.headline)
-    metrics = (*headline, *(_CEILINGS if report.analysed else ()))
+    metrics = [*headline, *(_CEILINGS if report.analysed else ())]
     columns = (
         system_column(),
         TableColumn(name, grouping.words, "text", is_key=True),
@@ -47,18 +39,21 @@ def breakdown_table(report: StudyReport, name: str) -> Table:
         TableColumn("items", "items", "count", printed=False),
         *(TableColumn(key, title, heading=heading) for key, title, heading in metrics),
     )
-    rows: tuple[tuple[CellValue, ...], ...] = tuple(
-        (system, one.label, one.questions, one.items, *(one.aggregates[k] for k, _, _ in metrics))
-        for system, found in _broken_down(report, name)
-        for one in found.bins
-    )
+    rows: list[tuple[CellValue, ...]] = []
+    for system in report.systems:
+        # Of entities, where the items have traces.
+        has_any = system.run.analysis or not report.task.is_attributable
+        if has_any and (breakdown := system.run.breakdown(name)):
+            for one in breakdown.bins:
+                means = (one.aggregates[key] for key, _, _ in metrics)
+                rows.append((system.name, one.label, one.questions, one.items, *means))
     notes = [_CEILINGS_SAY] if report.analysed else []
     if any(row[1] == UNKNOWN for row in rows):
         notes.append(f"{UNKNOWN}: questions without it, which tests leave out.")
     printed = len({row[1] for row in rows}) > 1  # else it repeats the main results
     title = f"By {grouping.words}"
     section: PageSection | None = "more" if printed else None
-    return Table(_table_name(name), title, columns, rows, tuple(notes), printed, section)
+    return Table(_table_name(name), title, columns, tuple(rows), tuple(notes), printed, section)
 
 
 def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
@@ -75,9 +70,12 @@ def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
         if grouping.is_spent or base is None or base is one:
             continue
         for label, ids in bins_of(base.run.places(grouping.name)).items():
-            both = (_only(base.scores, ids), _only(one.scores, ids))
-            if all(scores.items for scores in both):
-                pairs[one.name, label] = both
+            of_base, of_system = (
+                replace(of.scores, items=tuple(item for item in of.scores.items if item.id in ids))
+                for of in (base, one)
+            )
+            if of_base.items and of_system.items:
+                pairs[one.name, label] = (of_base, of_system)
     compared = compare_each(
         {"\0".join(key): both for key, both in pairs.items()},
         metrics=[metric.key for metric in metrics],
@@ -85,26 +83,18 @@ def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
     )
     rows: list[tuple[CellValue, ...]] = []
     for (system, label), comparison in zip(pairs, compared.values(), strict=True):
-        found = [comparison.find(metric.key) for metric in metrics]
-        cells = [cell for f in found for cell in (difference_cell(f), f.corrected_p)]
-        rows.append((system, label, max(f.n for f in found), *cells))
-    columns = [
+        rows.append((system, label, *change_cells([comparison.find(one.key) for one in metrics])))
+    columns = (
         system_column(),
         TableColumn(name, grouping.words, "text", is_key=True),
         TableColumn("n", "n", "count"),
-    ]
-    for metric in metrics:
-        columns.append(TableColumn(metric.key, metric.title, "change", metric.digits))
-        columns.append(TableColumn(f"{metric.key}_p_holm", "p", "p", 3))
+        *change_columns(metrics),
+    )
     title = f"Changes against {report.base_words}, by {grouping.words}"
     holm = "p is corrected by Holm's method over all systems and rows of the table."
     name = f"{_table_name(name)}-changes"
     notes = (*DIFFERENCE_NOTES, holm, *report.cautions)
-    yield Table(name, title, tuple(columns), tuple(rows), notes)
-
-
-def _only(scores: Scores, ids: Collection[str]) -> Scores:
-    return replace(scores, items=tuple(item for item in scores.items if item.id in ids))
+    yield Table(name, title, columns, tuple(rows), notes)
 
 
 def _table_name(grouping: str) -> str:
@@ -112,14 +102,6 @@ def _table_name(grouping: str) -> str:
     safe = re.sub(r"[^A-Za-z0-9_]+", "-", grouping).strip("-")[:40]
     digest = hashlib.sha256(grouping.encode("utf-8", "replace")).hexdigest()[:6]
     return f"by-{safe}" if safe == grouping.replace(".", "-") else f"by-{safe}-{digest}"
-
-
-def _broken_down(report: StudyReport, name: str) -> Iterator[tuple[str, Breakdown]]:
-    """Name and breakdown of each system; of entities, where the items have traces."""
-    for system in report.systems:
-        has_any = system.run.analysis or not report.task.is_attributable
-        if has_any and (found := system.run.breakdown(name)):
-            yield system.name, found
 
 
 def curve_tables(report: StudyReport) -> Iterator[Table]:

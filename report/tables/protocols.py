@@ -15,28 +15,19 @@ from branchwise.report.study_report import StudyReport, SystemReport
 from branchwise.report.table import CellValue, Table, TableColumn, subset_column, system_column
 from branchwise.runs.studies.names import slugs
 
-BY_STRATEGY = frozenset({"shots", "reasoning", "hints"})
-"""What systems may differ in that are compared by strategy and hints."""
-
-
-def strategy(system: System) -> str:
-    """ "0-shot", "1-shot", "1-shot, steps"."""
-    steps = ", steps" if system.asked("reasoning") == "steps" else ""
-    return f"{system.asked('shots')}-shot{steps}"
-
-
 BY_CONDITIONS = "conditions"
 """What `--by` calls the number of gold conditions."""
+BY_STRATEGY = frozenset({"shots", "reasoning", "hints"})
+"""What systems may differ in that are compared by strategy and hints."""
 _EDGES = (0.20, 0.35, 0.50)
 _BANDS = ("below .20", ".20 to .35", ".35 to .50", ".50 and above")
 _FOR_EXAMPLE = "examples"
-_EXAMPLES = 3
-_MAX_ID = 40
+_EXAMPLES, _MAX_ID = 3, 40
 SENTENCES = "Answers are sentences: it cannot be told where one was lost."
 
 
 def protocol_tables(report: StudyReport) -> Iterator[Table]:
-    """Nothing for tasks whose answers are not graded."""
+    """Protocols, bands of scores, and scores by conditions, where answers are graded."""
     if report.task.is_graded:
         yield _protocols(report)
         yield _bands(report)
@@ -52,20 +43,19 @@ def comparison_tables(report: StudyReport) -> Iterator[Table]:
 
 
 def _protocols(report: StudyReport) -> Table:
-    main, found = report.task.main, protocol_means(report)
-    protocols = report.task.protocol_words
+    main, protocols = report.task.main, report.task.protocol_words
     columns = (
         TableColumn("model", "model", "text", is_key=True),
         *(TableColumn(name, words, main.unit) for name, words in protocols.items()),
     )
-    rows = tuple((model, *(means.get(name) for name in protocols)) for model, means in found)
+    by_model = protocol_means(report)
+    rows = tuple((model, *(means.get(name) for name in protocols)) for model, means in by_model)
     notes = ("Over all questions, with 95% bootstrap intervals.",)
     title = f"What conditions are worth: {main.title}"
     return Table("protocols", title, columns, rows, notes, section="scores")
 
 
 def _bands(report: StudyReport) -> Table:
-    """How many questions score so much, and the first of them."""
     columns = (
         system_column(),
         TableColumn("metric", "metric", "text", is_key=True),
@@ -74,25 +64,18 @@ def _bands(report: StudyReport) -> Table:
         TableColumn(_FOR_EXAMPLE, "for example", "text"),
     )
     rows: list[tuple[CellValue, ...]] = []
-    for system in report.systems:
-        for metric in report.task.headline:
-            banded = _banded(system, metric.key)
-            for band, ids in zip(_BANDS, banded, strict=True) if any(banded) else ():
-                examples = ", ".join(id[:_MAX_ID] for id in ids[:_EXAMPLES])
-                rows.append((system.name, metric.title, band, len(ids), examples or None))
+    for system, metric in product(report.systems, report.task.headline):
+        items = system.scores.items
+        banded: list[list[str]] = [[] for _ in _BANDS]
+        ids = dict.fromkeys(row.id for row in items)
+        for id, mean in zip(ids, question_means(items, metric.key), strict=True):
+            if mean is not None:
+                banded[bisect_right(_EDGES, mean)].append(id)
+        for band, own in zip(_BANDS, banded, strict=True) if any(banded) else ():
+            examples = ", ".join(id[:_MAX_ID] for id in own[:_EXAMPLES])
+            rows.append((system.name, metric.title, band, len(own), examples or None))
     notes = ("Questions by their score; a band begins with its lower end.", SENTENCES)
     return Table("bands", "Bands of scores", columns, tuple(rows), notes, section="scores")
-
-
-def _banded(system: SystemReport, metric: str) -> list[list[str]]:
-    """The ids of the scored questions of each band."""
-    rows = system.scores.items
-    found: list[list[str]] = [[] for _ in _BANDS]
-    ids = dict.fromkeys(row.id for row in rows)
-    for id, mean in zip(ids, question_means(rows, metric), strict=True):
-        if mean is not None:
-            found[bisect_right(_EDGES, mean)].append(id)
-    return found
 
 
 def by_conditions_table(report: StudyReport) -> Table:
@@ -105,36 +88,33 @@ def by_conditions_table(report: StudyReport) -> Table:
         *(TableColumn(one.key, one.title, one.unit, one.digits) for one in metrics),
     )
     rows: list[tuple[CellValue, ...]] = []
-    totals = totals_of(metrics)
+    keys, totals = [one.key for one in metrics], totals_of(metrics)
     for system in report.systems:
-        sizes = _conditions(system)
+        asked = (item.question for item in system.run.settled.items)
+        sizes = {question.id: len(question.branches) for question in asked}
         groups = defaultdict(list)
         for row in system.scores.items:
             if row.id in sizes:
                 groups[sizes[row.id]].append(row)
-        for size, found in sorted(groups.items()):
-            means = aggregates_of(found, [one.key for one in metrics], totals=totals)
-            n = len({row.id for row in found})
-            rows.append((system.name, str(size), n, *means.values()))
+        for size, own in sorted(groups.items()):
+            means = aggregates_of(own, keys, totals=totals)
+            rows.append((system.name, str(size), len({row.id for row in own}), *means.values()))
     return Table("by-conditions", "By gold conditions", columns, tuple(rows))
-
-
-def _conditions(system: SystemReport) -> Mapping[str, int]:
-    return {item.question.id: len(item.question.branches) for item in system.run.settled.items}
 
 
 _MEANS = "Means over questions; their intervals are with the results."
 _ALL: BinPlace = (UNKNOWN_PLACE[0] + 1, "all")
-"""Behind every bin."""
-_ALL_QUESTIONS = "all questions"
+"""After every bin."""
 
-_Cells = Mapping[tuple[BinPlace, BinPlace], Mapping[str, float | None]]
-"""Means by metric, of each bin of one property in each bin of another."""
+
+def strategy(system: System) -> str:
+    """How conditional answers are asked for, hints aside: "0-shot", "1-shot, steps"."""
+    steps = ", steps" if system.asked("reasoning") == "steps" else ""
+    return f"{system.asked('shots')}-shot{steps}"
 
 
 def strategy_tables(report: StudyReport) -> Iterator[Table]:
-    """Where systems differ in strategy or hints: a row each strategy of each model, a group of
-    columns for each choice of hints."""
+    """A row each strategy of each model, a group of columns each choice of hints."""
     rows: dict[tuple[str, str], dict[str, SystemReport]] = {}
     words = report.task.hint_words
     for system in report.systems if words else ():
@@ -144,7 +124,7 @@ def strategy_tables(report: StudyReport) -> Iterator[Table]:
             row.setdefault(asked.asked("hints"), system)
     if sum(map(len, rows.values())) < 2:
         return
-    hints = [name for name in words if any(name in found for found in rows.values())]
+    hints = [name for name in words if any(name in systems for systems in rows.values())]
     metrics = _metrics(report)
     columns = (
         TableColumn("model", "model", "text", is_key=True),
@@ -152,25 +132,26 @@ def strategy_tables(report: StudyReport) -> Iterator[Table]:
         subset_column(),
         *_columns([words[name] for name in hints], metrics),
     )
-    cells = tuple(
-        (model, named, report.called(subset), *_means(found, hints, metrics, subset))
-        for subset in report.subsets
-        for (model, named), found in rows.items()
-    )
-    yield Table(
-        "strategies", "Strategies and hints", columns, cells, _notes(metrics), section="scores"
-    )
+    lines: list[tuple[CellValue, ...]] = []
+    for subset in report.subsets:
+        for (model, named), systems in rows.items():
+            means = (
+                systems[name].mean(one.key, subset).mean if name in systems else None
+                for name, one in product(hints, metrics)
+            )
+            lines.append((model, named, report.called(subset), *means))
+    title, notes = "Strategies and hints", _notes(metrics)
+    yield Table("strategies", title, columns, tuple(lines), notes, section="scores")
 
 
 def crossed_tables(report: StudyReport) -> Iterator[Table]:
-    """A row for each value of one property of the questions, a group of columns for each value of
-    another one, where the task names two."""
+    """One property of the questions by another one, where the task names two."""
     if report.task.crossed is None:
         return
     down, across = (groupings_of(report.task)[name] for name in report.task.crossed)
     metrics = _metrics(report)
-    found = {one.name: _crossed(one, down, across, metrics) for one in report.systems}
-    places = [place for cells in found.values() for place in cells]
+    by_system = {one.name: _crossed(one, down, across, metrics) for one in report.systems}
+    places = [place for cells in by_system.values() for place in cells]
     lines, groups = (sorted({place[n] for place in places}) for n in (0, 1))
     if len(groups) == 2:
         groups.remove(_ALL)
@@ -179,15 +160,10 @@ def crossed_tables(report: StudyReport) -> Iterator[Table]:
         TableColumn(down.name, down.words, "text", is_key=True),
         *_columns([f"{across.words}: {label}" for _, label in groups], metrics),
     )
-    rows: list[tuple[CellValue, ...]] = [
-        (
-            name,
-            _ALL_QUESTIONS if line == _ALL else line[1],
-            *(cells.get((line, at), {}).get(m.key) for at in groups for m in metrics),
-        )
-        for name, cells in found.items()
-        for line in lines
-    ]
+    rows: list[tuple[CellValue, ...]] = []
+    for (name, cells), line in product(by_system.items(), lines):
+        means = (cells.get((line, at), {}).get(one.key) for at, one in product(groups, metrics))
+        rows.append((name, "all questions" if line == _ALL else line[1], *means))
     title = f"By {down.words} and {across.words}"
     yield Table("crossed", title, columns, tuple(rows), _notes(metrics), section="scores")
 
@@ -208,19 +184,10 @@ def _columns(groups: Sequence[str], metrics: Sequence[Column]) -> Iterator[Table
         yield TableColumn(f"{slug}_{one.key}", title, one.unit, one.digits, group=group)
 
 
-def _means(
-    found: Mapping[str, SystemReport],
-    hints: Sequence[str],
-    metrics: Sequence[Column],
-    subset: str,
-) -> Iterator[float | None]:
-    for name, one in product(hints, metrics):
-        yield found[name].mean(one.key, subset).mean if name in found else None
-
-
 def _crossed(
     system: SystemReport, down: Grouping, across: Grouping, metrics: Sequence[Column]
-) -> _Cells:
+) -> Mapping[tuple[BinPlace, BinPlace], Mapping[str, float | None]]:
+    """Means by metric, of each bin of one property in each bin of another."""
     rows: dict[tuple[BinPlace, BinPlace], list[ItemScore]] = defaultdict(list)
     scores = {(row.id, row.epoch): row for row in system.scores.items}
     for item in system.run.items:

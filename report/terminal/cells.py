@@ -30,10 +30,7 @@ def run_name(name: str) -> str:
 
 
 def heading(title: str, runs: Iterable[str]) -> "Text":
-    """The line above a table: the run's name stands in it where there is only one.
-
-    Not the table's own title: that is wrapped to the table's width.
-    """
+    """The line above a table, with the run's name where there is only one."""
     names = list(runs)
     return plain(f"\n{title}" + (f" · {run_name(names[0])}" if len(names) == 1 else ""), "bold")
 
@@ -45,6 +42,18 @@ def new_table(*, tight: bool = False) -> "Table":
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 0 if tight else 1, 0, 0))
     table.add_column(overflow="fold", min_width=11)
+    return table
+
+
+def counts_table(label: str, headings: Iterable[str]) -> "Table":
+    """A table of numbers: `label` stands over what they are of."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column(label)
+    for heading in headings:
+        table.add_column(heading, justify="right")
     return table
 
 
@@ -63,8 +72,7 @@ def notes(lines: Iterable[str]) -> "Padding":
 def mean_cell(
     found: Aggregate, digits: int, questions: int | None, *, is_change: bool = False
 ) -> "Text":
-    """The mean, with its sign if it is a change; under it the interval, and n where it is not the
-    number of questions."""
+    """The mean; under it the interval, and n where it is not the number of questions."""
     text = plain(as_text(found.mean, "change" if is_change else "share", digits))
     if found.low is not None and found.high is not None:
         joint = " to " if found.low < 0 else "–"
@@ -78,10 +86,7 @@ def mean_cell(
 def in_groups(
     columns: Sequence[TableColumn], rows: Sequence[Sequence["Text"]]
 ) -> tuple[list[str], list[list["Text"]]]:
-    """Headings and rows in which the neighbours of a group are one column under its name.
-
-    A cell of a group shows its first line alone: there is no room for the intervals.
-    """
+    """Headings and rows in which a group is one column, each cell without its interval."""
     heads: list[str] = []
     joined: list[list[Text]] = [[] for _ in rows]
     first = 0

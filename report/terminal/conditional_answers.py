@@ -11,13 +11,13 @@ from branchwise.corpora.conditions.explanation import (
     Cause,
     GroupExplanation,
     GroupOrigin,
-    Obstacle,
     explained,
     obstacles,
     requirements,
 )
 from branchwise.corpora.conditions.question import PUBLISHED_MDCR, MdcrStatistics
 from branchwise.corpora.conditions.solver import Solution
+from branchwise.report.terminal.cells import counts_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,15 +41,27 @@ def scenario_lines(
     if explain:
         for one in requirements(problem):
             yield f"  {one.document} needs {one.expression}"
-            yield from (f"    {_told_value(cause)}" for cause in one.decided)
+            for cause in one.decided:
+                value = f"{cause.condition} is {str(cause.value).lower()}"
+                why = "the scenario says so"
+                if cause.relations:
+                    source = f"{cause.source} is {str(cause.source_value).lower()}"
+                    why = f"by the scenario {source}, and {_way(cause)}"
+                yield f"    {value}: {why}"
 
 
 def answer_lines(problem: ConditionsProblem, solution: Solution, *, explain: bool) -> Iterator[str]:
     """One answer; with `explain` also what led to it."""
     answer = solution.answer
     yield f"  {problem.kind}, {_ASKS[problem.kind]}: {answer.short}"
-    lines = _explained_lines(problem, solution) if explain else _alternatives(answer.groups)
-    yield from (f"    {line}" for line in lines)
+    if explain:
+        yield from (f"    {line}" for line in _explained_lines(problem, solution))
+        return
+    groups = [" and ".join(group) for group in answer.groups]
+    for number, group in enumerate(groups[:_MOST_GROUPS]):
+        yield f"    or {group}" if number else f"    {group}"
+    if more := len(groups[_MOST_GROUPS:]):
+        yield f"    or one of {more:,} further groups (--json has all of them)"
 
 
 def answer_record(
@@ -70,14 +82,6 @@ def answer_record(
     return record
 
 
-def _alternatives(groups: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    listed = [" and ".join(group) for group in groups]
-    for place, group in enumerate(listed[:_MOST_GROUPS]):
-        yield f"or {group}" if place else group
-    if len(listed) > _MOST_GROUPS:
-        yield f"or one of {len(listed) - _MOST_GROUPS:,} further groups (--json has all of them)"
-
-
 def _explained_lines(problem: ConditionsProblem, solution: Solution) -> Iterator[str]:
     found = explained(problem, solution)
     texts = {
@@ -92,13 +96,17 @@ def _explained_lines(problem: ConditionsProblem, solution: Solution) -> Iterator
         yield from (f"  {line}" for line in _origins_lines(problem, one))
     if len(found) > _MOST_GROUPS:
         yield f"{len(found) - _MOST_GROUPS:,} further groups (--json has all of them)"
-    yield from map(_told_obstacle, obstacles(problem, solution))
+    for obstacle in obstacles(problem, solution):
+        wanted = [f"{id} needs {expression}" for id, expression in obstacle.documents]
+        values = [f"{id} is {str(value).lower()}" for id, value in obstacle.values.items()]
+        against = _listed([*values, *map(str, obstacle.relations)])
+        yield f"not possible: {', '.join(wanted)}; but {against}"
 
 
 def _origins_lines(problem: ConditionsProblem, found: GroupExplanation) -> Iterator[str]:
     for place, origin in enumerate(found.origins):
         start = "or " if place else ""
-        yield f"{start}{_told_origin(problem, origin)}"
+        yield f"{start}{_origin_words(problem, origin)}"
         for cause in origin.left_out:
             stands = f"{cause.condition} is left out, for {cause.source} stands for it"
             yield f"  {stands}: {_way(cause)}"
@@ -106,42 +114,26 @@ def _origins_lines(problem: ConditionsProblem, found: GroupExplanation) -> Itera
         yield f"or in {found.count - len(found.origins):,} other ways"
 
 
-def _told_origin(problem: ConditionsProblem, origin: GroupOrigin) -> str:
+def _origin_words(problem: ConditionsProblem, origin: GroupOrigin) -> str:
     """Which documents are had by what."""
-    parts = [
-        f"{document} by {_listed(_stated(problem, id) for id in needed)}"
-        for document, needed in origin.needed.items()
-        if needed
-    ]
-    enough = [document for document, needed in origin.needed.items() if not needed]
+    parts, enough = [], []
+    for document, needed in origin.needed.items():
+        if not needed:
+            enough.append(document)
+            continue
+        stated = []
+        for id in needed:
+            # With its sentence where that is not called the same.
+            sentence = problem.conditions[id].sentence_id
+            stated.append(id if id == sentence else f"{id} (stated by {sentence})")
+        parts.append(f"{document} by {_listed(stated)}")
     if enough:
         parts.append(f"{_listed(enough)} by the scenario alone")
     return f"gives {'; '.join(parts)}"
 
 
-def _stated(problem: ConditionsProblem, id: str) -> str:
-    """A condition, with its sentence where that is not called the same."""
-    sentence = problem.conditions[id].sentence_id
-    return id if id == sentence else f"{id} (stated by {sentence})"
-
-
-def _told_value(cause: Cause) -> str:
-    value = str(cause.value).lower()
-    if not cause.relations:
-        return f"{cause.condition} is {value}: the scenario says so"
-    source = f"{cause.source} is {str(cause.source_value).lower()}"
-    return f"{cause.condition} is {value}: by the scenario {source}, and {_way(cause)}"
-
-
 def _way(cause: Cause) -> str:
     return ", ".join(map(str, cause.relations))
-
-
-def _told_obstacle(obstacle: Obstacle) -> str:
-    wanted = [f"{id} needs {expression}" for id, expression in obstacle.documents]
-    values = [f"{id} is {str(value).lower()}" for id, value in obstacle.values.items()]
-    against = [*values, *map(str, obstacle.relations)]
-    return f"not possible: {', '.join(wanted)}; but {_listed(against)}"
 
 
 def _listed(parts: Iterable[str]) -> str:
@@ -151,47 +143,37 @@ def _listed(parts: Iterable[str]) -> str:
 
 def statistics_table(found: MdcrStatistics) -> "Table":
     """A set's counts beside MDCR's."""
-    from rich import box
-    from rich.table import Table
+    both = (found, PUBLISHED_MDCR)
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("")
-    table.add_column("this set", justify="right")
-    table.add_column("published", justify="right")
-    for name, own, published in _counted(found, PUBLISHED_MDCR):
-        table.add_row(name, own, published)
+    def share(count: int, of: int) -> str:
+        return f"{count / of:.1%}" if of else "-"
+
+    def of_size(size: int) -> Callable[[MdcrStatistics], str]:
+        return lambda one: f"{one.groups.get(size, 0):,}"
+
+    rows: list[tuple[str, Callable[[MdcrStatistics], str]]] = [
+        ("documents", lambda one: f"{one.documents:,}"),
+        ("groups of documents", lambda one: f"{sum(one.groups.values()):,}"),
+    ]
+    for size in sorted({size for one in both for size in one.groups}):
+        rows.append((f"  of {size}", of_size(size)))
+    rows += [
+        ("scenarios", lambda one: f"{one.scenarios:,}"),
+        ("  everything is true", lambda one: f"{one.all_true:,}"),
+        ("questions", lambda one: f"{one.questions:,}"),
+        ("  that need relations", lambda one: share(one.with_relations, one.questions)),
+        ("  with groups", lambda one: share(one.with_groups, one.questions)),
+    ]
+    table = counts_table("", ("this set", "published"))
+    for name, words in rows:
+        table.add_row(name, *map(words, both))
     return table
 
 
 def statistics_record(found: MdcrStatistics) -> dict[str, Any]:
     """The same for a program."""
-    return {
-        "this set": asdict(found) | {"groups": _by_size(found)},
-        "published": asdict(PUBLISHED_MDCR) | {"groups": _by_size(PUBLISHED_MDCR)},
-    }
 
+    def record(one: MdcrStatistics) -> dict[str, Any]:
+        return asdict(one) | {"groups": {str(size): n for size, n in one.groups.items()}}
 
-def _counted(*both: MdcrStatistics) -> Iterator[tuple[str, ...]]:
-    def row(name: str, said: Callable[[MdcrStatistics], str]) -> tuple[str, ...]:
-        return (name, *map(said, both))
-
-    def of_size(size: int) -> tuple[str, ...]:
-        return row(f"  of {size}", lambda one: f"{one.groups.get(size, 0):,}")
-
-    yield row("documents", lambda one: f"{one.documents:,}")
-    yield row("groups of documents", lambda one: f"{sum(one.groups.values()):,}")
-    for size in sorted({size for one in both for size in one.groups}):
-        yield of_size(size)
-    yield row("scenarios", lambda one: f"{one.scenarios:,}")
-    yield row("  everything is true", lambda one: f"{one.all_true:,}")
-    yield row("questions", lambda one: f"{one.questions:,}")
-    yield row("  that need relations", lambda one: _share(one.with_relations, one.questions))
-    yield row("  with groups", lambda one: _share(one.with_groups, one.questions))
-
-
-def _share(count: int, of: int) -> str:
-    return f"{count / of:.1%}" if of else "-"
-
-
-def _by_size(found: MdcrStatistics) -> dict[str, int]:
-    return {str(size): count for size, count in found.groups.items()}
+    return {"this set": record(found), "published": record(PUBLISHED_MDCR)}

@@ -118,11 +118,10 @@ def printable_json(value: Any) -> str:
 def harmless_json(text: str) -> str:
     """Equivalent JSON of which every line is printable, also in the output's encoding."""
     lines = text.split("\n")
-    return "\n".join(line if _is_printable(line) else _escaped(line) for line in lines)
-
-
-def _escaped(line: str) -> str:
-    return "".join(c if _is_printable(c) else json.dumps(c)[1:-1] for c in line)
+    for n, line in enumerate(lines):
+        if not _is_printable(line):
+            lines[n] = "".join(c if _is_printable(c) else json.dumps(c)[1:-1] for c in line)
+    return "\n".join(lines)
 
 
 def _is_printable(text: str) -> bool:

@@ -1,15 +1,15 @@
 """Where answers were lost, items by error, and ceilings, for a terminal."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.base.numbers import UNKNOWN, count, number, percent
 from branchwise.base.text import printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings import LOSSES, CurvePoint
 from branchwise.eval.errors.item_errors import ErrorTotals, SubsetTotals
-from branchwise.eval.errors.labels import ErrorClass, ErrorType
-from branchwise.report.figures.errors import ErrorCounts, error_counts, found_in
+from branchwise.report.figures.errors import AnyError, ErrorCounts, error_counts, has_any
 from branchwise.report.figures.lines import CEILING_PLACES
 from branchwise.report.figures.losses import (
     ITEM_KINDS,
@@ -26,10 +26,6 @@ from branchwise.report.terminal.report_table import body, drawn
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
-
-
-NamedErrors = tuple[str, ErrorTotals]
-"""A run's name and its errors."""
 
 _MOST_RUNS, _MOST_SHARES = 5, 4
 """Columns of counts, and of counts with shares, that fit a terminal of 80 beside the labels; more
@@ -53,151 +49,141 @@ class _Row(NamedTuple):
     needs_trace: bool = False
 
 
-_OF_THE_WAY = ("left_out", "extraction", "node", "unreadable", "wrong_branch")
-"""What is read first is what happens first: a part of it stands below what was never retrieved."""
-
-
 def _row(kind: LossKind) -> _Row:
     return _Row(f"  {kind.row or kind.words}", kind.count)
 
 
+_OF_THE_WAY = ("left_out", "extraction", "node", "unreadable", "wrong_branch")
+"""What is read first is what happens first: a part of it stands below what was never retrieved."""
 _MISSING = {kind.key: kind for kind in MISSING_KINDS}
 _ROWS = (
-    _Row("gold answers missing", lambda found: found.missing, is_total=True),
+    _Row("gold answers missing", lambda totals: totals.missing, is_total=True),
     _row(_MISSING["not_in_corpus"]),
     _row(_MISSING["never_retrieved"]),
-    _Row("    mentioned elsewhere", lambda found: found.elsewhere),
+    _Row("    mentioned elsewhere", lambda totals: totals.elsewhere),
     _row(_MISSING["perhaps_stated"]),
     *(_row(_MISSING[key]) for key in _OF_THE_WAY),
-    _Row("branches with nothing retrieved", lambda found: found.branches, True, needs_trace=True),
-    _Row("answers wrong", lambda found: found.wrong, is_total=True),
+    _Row("branches with nothing retrieved", lambda totals: totals.branches, True, needs_trace=True),
+    _Row("answers wrong", lambda totals: totals.wrong, is_total=True),
     *(_row(kind) for kind in WRONG_KINDS if kind.key != "unknown"),
-    _Row("items", lambda found: found.items, is_total=True),
+    _Row("items", lambda totals: totals.items, is_total=True),
     *(_row(kind) for kind in ITEM_KINDS),
 )
 
 
-def error_tables(runs: Sequence[NamedErrors]) -> "Iterator[RenderableType]":
-    """What to print for one run (columns are subsets) or several (columns are runs)."""
-    for start in range(0, len(runs), _MOST_RUNS):
-        chosen = runs[start : start + _MOST_RUNS]
-        yield heading("where answers were lost", [name for name, _ in runs])
-        yield _table(_columns(chosen) if len(runs) == 1 else _side_by_side(chosen))
-    if runs:
-        every = [found.subsets["all"] for _, found in runs]
-        told = _NOTE if any(found.traced for found in every) else _UNTRACED_NOTE
-        yield notes([*told, *([PERHAPS.caution] if any(map(PERHAPS.count, every)) else [])])
-
-
-def class_tables(report: StudyReport) -> "Iterator[RenderableType]":
-    """How many items that are not exact are of each class, a column a subset of the only run, or a
-    run; below a class, by the sentence of its paper. Nothing where no trace tells."""
-    runs = [(name, run) for _, name, run in report.examined if run.analysis]
+def error_tables(runs: Sequence[tuple[str, ErrorTotals]]) -> "Iterator[RenderableType]":
+    """What to print for one run (columns are subsets) or several (columns are runs), with names."""
+    columns = [(run_name(name), totals.subsets["all"]) for name, totals in runs]
     if len(runs) == 1:
-        subsets = report.subsets if len(report.subsets) == 1 else (*report.parts, "all")
-        counted = [(report.called(one), error_counts(runs[0][1], one)) for one in subsets]
-    else:
-        counted = [(run_name(name), error_counts(run, "all")) for name, run in runs]
-    if not any(counts.inexact for _, counts in counted):
-        return
-    for start in range(0, len(counted), _MOST_SHARES):
-        yield heading("items that are not exact, by class of error", [name for name, _ in runs])
-        yield _class_table(report, counted[start : start + _MOST_SHARES])
-    classes = report.error_classes
-    yield notes(classes.says if classes else ())
+        subsets = runs[0][1].subsets
+        columns = [(name, one) for name, one in subsets.items() if name != "all" and one.items]
+        # All of them only where it says more than one of them.
+        columns += [] if len(columns) == 1 else [("all", subsets["all"])]
+    for start in range(0, len(columns), _MOST_RUNS):
+        yield heading("where answers were lost", [name for name, _ in runs])
+        yield _loss_table(columns[start : start + _MOST_RUNS])
+    if runs:
+        every = [totals.subsets["all"] for _, totals in runs]
+        lines = _NOTE if any(totals.traced for totals in every) else _UNTRACED_NOTE
+        yield notes([*lines, *([PERHAPS.caution] if any(map(PERHAPS.count, every)) else [])])
 
 
-def _class_table(report: StudyReport, counted: Sequence[tuple[str, ErrorCounts]]) -> "Table":
-    table = new_table()
-    for name, _ in counted:
-        table.add_column(plain(name), justify="right", overflow="fold")
-    inexact = (plain(count(counts.inexact), "bold") for _, counts in counted)
-    table.add_row(plain("not exact", "bold"), *inexact)
-    every = [counts for _, counts in counted]
-    for group in report.error_classes.classes if report.error_classes else ():
-        for one in group.shown if any(found_in(kind, every) for kind in group.shown) else ():
-            words = one.title if one is group else f"  {one.title}"
-            table.add_row(plain(words), *(plain(_share(counts, one.key)) for counts in every))
-    return table
-
-
-def _share(counts: ErrorCounts, key: str) -> str:
-    """How many items that are not exact, and of those of which it is known."""
-    found, known = counts.inexact_with[key], counts.inexact_known[key]
-    return f"{count(found)} ({percent(found, known)})" if known else UNKNOWN
-
-
-def _columns(runs: Sequence[NamedErrors]) -> list[tuple[str, SubsetTotals]]:
-    """Subsets of a run that hold anything; `all` only where it says more than one of them."""
-    subsets = runs[0][1].subsets
-    kinds = [(name, found) for name, found in subsets.items() if name != "all" and found.items]
-    return kinds if len(kinds) == 1 else [*kinds, ("all", subsets["all"])]
-
-
-def _side_by_side(runs: Sequence[NamedErrors]) -> list[tuple[str, SubsetTotals]]:
-    return [(run_name(name), found.subsets["all"]) for name, found in runs]
-
-
-def _table(columns: Sequence[tuple[str, SubsetTotals]]) -> "Table":
-    table = new_table()
-    for name, _ in columns:
-        table.add_column(plain(name), justify="right", overflow="fold")
+def _loss_table(columns: Sequence[tuple[str, SubsetTotals]]) -> "Table":
+    table = _table_of(name for name, _ in columns)
+    # Of failed items nothing is known.
+    known = any(totals.traced and totals.failed < totals.items for _, totals in columns)
     for row in _ROWS:
-        counts = [row.count(found) for _, found in columns]
-        # Of failed items nothing is known.
-        known = any(found.traced and found.failed < found.items for _, found in columns)
-        if row.needs_trace and not known:
-            continue
-        if row.is_total or any(counts):
+        counts = [row.count(totals) for _, totals in columns]
+        if (row.is_total or any(counts)) and (known or not row.needs_trace):
             style = "bold" if row.is_total else ""
             table.add_row(plain(row.words, style), *(plain(count(n), style) for n in counts))
     return table
 
 
+def _table_of(names: Iterable[str]) -> "Table":
+    table = new_table()
+    for name in names:
+        table.add_column(plain(name), justify="right", overflow="fold")
+    return table
+
+
+def class_tables(report: StudyReport) -> "Iterator[RenderableType]":
+    """Inexact items by class, a column a subset of the only run, or a run."""
+    runs = [(name, run) for name, run in report.examined if run.analysis]
+    if len(runs) == 1:
+        subsets = report.subsets if len(report.subsets) == 1 else (*report.parts, "all")
+        counted = [(report.called(one), error_counts(runs[0][1], one)) for one in subsets]
+    else:
+        counted = [(run_name(name), error_counts(run, "all")) for name, run in runs]
+    classes = report.error_classes
+    if classes is None or not any(counts.inexact for _, counts in counted):
+        return
+    for start in range(0, len(counted), _MOST_SHARES):
+        yield heading("items that are not exact, by class of error", [name for name, _ in runs])
+        chosen = counted[start : start + _MOST_SHARES]
+        every = [counts for _, counts in chosen]
+        table = _table_of(name for name, _ in chosen)
+        inexact = (plain(count(counts.inexact), "bold") for counts in every)
+        table.add_row(plain("not exact", "bold"), *inexact)
+        for group in classes.classes:
+            for one in group.shown if any(has_any(error, every) for error in group.shown) else ():
+                words = one.title if one is group else f"  {one.title}"
+                shares = (_share(c.inexact_with, c.inexact_known, one.key) for c in every)
+                table.add_row(plain(words), *map(plain, shares))
+        yield table
+    yield notes(classes.says)
+
+
+def _share(counts: Mapping[str, int], known: Mapping[str, int], key: str) -> str:
+    """How many items have an error, and the share of those of which it is known."""
+    return f"{count(counts[key])} ({percent(counts[key], known[key])})" if known[key] else UNKNOWN
+
+
 _ROOM, _CELL = 80, 10
 """Columns of a terminal, and of a count with its share."""
-_Counted = tuple[str, ErrorCounts]
-"""A run's name and its errors."""
-_TOLD_NOTES = (
+_TASK_NOTES = (
     "an item is a question in one epoch; it may have several errors, each counted",
     "what each means: docs/benchmarks; each item: branchwise errors DIR",
 )
 
 
-def told_error_tables(report: StudyReport) -> "Iterator[RenderableType]":
-    """Items by error, a column a run, for a terminal; nothing where traces tell more."""
+def task_error_tables(report: StudyReport) -> "Iterator[RenderableType]":
+    """Items by the task's own classes of error, a column a run; nothing where traces tell more."""
     classes = report.task.error_classes
     if not classes:
         return
+    rows: list[tuple[AnyError, str, str]] = []
+    for group in classes.classes:
+        rows.append((group, "bold", group.title))
+        rows += [(one, "", f"  {one.title}") for one in group.types]
     runs = [(one.name, error_counts(one.run, "all")) for one in report.systems]
-    label = max(len(words) for group in classes.classes for *_, words in _kinds(group))
-    for chosen in _fitting(runs, label):
+    for chosen in _side_by_side(runs, max(len(words) for *_, words in rows)):
         yield heading("items by error", [name for name, _ in runs])
-        table = new_table()
+        names = ["items"] if len(runs) == 1 else ["\n".join(_lines(name)) for name, _ in chosen]
+        table = _table_of(names)
         table.columns[0].no_wrap = True
-        for name, _ in chosen:
-            words = "items" if len(runs) == 1 else "\n".join(_lines(name))
-            table.add_column(plain(words), justify="right", overflow="fold")
-        table.add_row(plain("all", "bold"), *(plain(count(one.items)) for _, one in chosen))
-        for group in classes.classes:
-            for one, style, words in _kinds(group):
-                if found_in(one, (counts for _, counts in chosen)):
-                    cells = [_told_share(counts, one) for _, counts in chosen]
-                    table.add_row(plain(words, style), *(plain(c, style) for c in cells))
+        every = [counts for _, counts in chosen]
+        table.add_row(plain("all", "bold"), *(plain(count(one.items)) for one in every))
+        for error, style, words in rows:
+            if has_any(error, every):
+                shares = (_share(one.with_error, one.known, error.key) for one in every)
+                table.add_row(plain(words, style), *(plain(share, style) for share in shares))
         yield table
-    yield notes(_TOLD_NOTES)
+    yield notes(_TASK_NOTES)
 
 
-def _fitting(runs: Sequence[_Counted], label: int) -> Iterator[list[_Counted]]:
+def _side_by_side(
+    runs: Sequence[tuple[str, ErrorCounts]], label: int
+) -> Iterator[list[tuple[str, ErrorCounts]]]:
     """The runs of each table: as many as a terminal has room for beside the labels."""
-    chosen: list[_Counted] = []
+    chosen: list[tuple[str, ErrorCounts]] = []
     taken = label
-    for one in runs:
-        width = max(_CELL, *map(len, _lines(one[0]))) + 2
+    for run in runs:
+        width = max(_CELL, *map(len, _lines(run[0]))) + 2
         if chosen and taken + width > _ROOM:
             yield chosen
             chosen, taken = [], label
-        chosen.append(one)
+        chosen.append(run)
         taken += width
     if chosen:
         yield chosen
@@ -206,17 +192,6 @@ def _fitting(runs: Sequence[_Counted], label: int) -> Iterator[list[_Counted]]:
 def _lines(name: str) -> list[str]:
     """A run's name, each of the settings that it lists on its own line."""
     return run_name(name).replace(", ", ",\n").split("\n")
-
-
-def _kinds(group: ErrorClass[Any]) -> Iterator[tuple[ErrorClass[Any] | ErrorType[Any], str, str]]:
-    yield group, "bold", group.title
-    yield from ((one, "", f"  {one.title}") for one in group.types)
-
-
-def _told_share(counts: ErrorCounts, one: ErrorClass[Any] | ErrorType[Any]) -> str:
-    """How many, and of those of which it is known."""
-    found, known = counts.with_error[one.key], counts.known[one.key]
-    return f"{count(found)} ({percent(found, known)})" if known else UNKNOWN
 
 
 _CEILING_NOTE = (
@@ -228,27 +203,6 @@ _CEILING_NOTE = (
 )
 _FIRST, _LATER = 5, 3
 """How many points of a curve are shown: the first ones, and some of the rest."""
-
-
-def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
-    """Shares, then what was lost; nothing of runs that recorded no evidence."""
-    known = report.with_evidence()
-    if known is None:
-        return
-    found = [analysis.ceilings.aggregates["all"] for _, _, analysis in known.analysed]
-    table = ceilings_table(known).with_all_printed()
-    shares = [key for key, _ in CEILING_PLACES if _says_something(key, found)]
-    losses = [key for key in LOSSES if _says_something(key, found)]
-    main = known.task.main
-    beside = ("system", "subset", "n")
-    title = "what a perfect reader would have found"
-    yield from drawn(table.with_columns((*beside, *shares, main.key)), title)
-    yield plain("")
-    yield body(table.with_columns((*beside, *losses)))
-    yield notes([_CEILING_NOTE[0].format(main.name), *_CEILING_NOTE[1:], *_unknown(known)])
-    yield indented(plain("\n".join(_curves(known))))
-
-
 _ONLY_WHERE = {
     "ceiling_extracted": "extraction_loss",
     "extraction_loss": "extraction_loss",
@@ -257,30 +211,46 @@ _ONLY_WHERE = {
 """Columns left out if there is no such loss."""
 
 
+def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
+    """Shares, then what was lost; nothing of runs that recorded no evidence."""
+    known = report.with_evidence()
+    if known is None:
+        return
+    means = [analysis.ceilings.aggregates["all"] for _, _, analysis in known.analysed]
+    table = ceilings_table(known)
+    table = replace(table, columns=tuple(replace(one, printed=True) for one in table.columns))
+    shares = [key for key, _ in CEILING_PLACES if _says_something(key, means)]
+    losses = [key for key in LOSSES if _says_something(key, means)]
+    main = known.task.main
+    beside = ("system", "subset", "n")
+    title = "what a perfect reader would have found"
+    yield from drawn(table.with_columns((*beside, *shares, main.key)), title)
+    yield plain("")
+    yield body(table.with_columns((*beside, *losses)))
+    named = [
+        (f"{run_name(name)}: " if len(known.systems) > 1 else "", analysis)
+        for _, name, analysis in known.analysed
+    ]
+    unknown = (
+        f"{before}{printable(why)[:400]}"
+        for before, analysis in named
+        for why in analysis.ceilings.unknown
+    )
+    yield notes([_CEILING_NOTE[0].format(main.name), *_CEILING_NOTE[1:], *unknown])
+    curves = [(before, _few(analysis.curve("calls").points)) for before, analysis in named]
+    lines = [
+        f"  {before}{' · '.join(f'{one.effort} {number(one.recall.mean)}' for one in points)}"
+        for before, points in curves
+        if points
+    ]
+    if lines:
+        lines[:0] = ["recall of what was retrieved after so many tool calls, at some points:"]
+    yield indented(plain("\n".join(lines)))
+
+
 def _says_something(key: str, systems: Sequence[Mapping[str, Aggregate]]) -> bool:
     needed = _ONLY_WHERE.get(key)
     return any(one[key].n and (needed is None or one[needed].mean) for one in systems)
-
-
-def _before(report: StudyReport, name: str) -> str:
-    return f"{run_name(name)}: " if len(report.systems) > 1 else ""
-
-
-def _unknown(report: StudyReport) -> Iterator[str]:
-    for _, name, analysis in report.analysed:
-        before = _before(report, name)
-        yield from (f"{before}{printable(why)[:400]}" for why in analysis.ceilings.unknown)
-
-
-def _curves(report: StudyReport) -> Iterator[str]:
-    """The retrieved ceiling after so many tool calls, at a few of the points."""
-    shown = [(name, _few(one.curve("calls").points)) for _, name, one in report.analysed]
-    if any(points for _, points in shown):
-        yield "recall of what was retrieved after so many tool calls, at some points:"
-    for name, points in shown:
-        told = (f"{point.effort} {number(point.recall.mean)}" for point in points)
-        if points:
-            yield f"  {_before(report, name)}{' · '.join(told)}"
 
 
 def _few(points: Sequence[CurvePoint]) -> list[CurvePoint]:

@@ -16,9 +16,10 @@ from branchwise.kg.names.index import NameReadings
 from branchwise.kg.store import KgDescription
 from branchwise.kg.vocabulary import is_wikidata_id
 from branchwise.kg.world_folder import WorldDescription
+from branchwise.report.terminal.cells import counts_table
 from branchwise.report.terminal.console import console, error_console, print_line
 from branchwise.tools.result_text import class_size, short_iri
-from branchwise.worlds.survey import OFTEN, SAMPLE, Distribution, WorldSurvey
+from branchwise.worlds.survey import OFTEN, SAMPLE, WorldSurvey
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,16 +31,11 @@ def print_answer(answer: QueryResult, source: str) -> None:
     if answer.boolean is not None:
         print_line(console(), "yes" if answer.boolean else "no")
     elif answer.rows or not console().is_terminal:
-        print_rows(
-            [printable(name) for name in answer.variables],
-            [
-                [
-                    _cell(answer, name, term)
-                    for name, term in zip(answer.variables, row, strict=True)
-                ]
-                for row in answer.rows
-            ],
-        )
+        rows = []
+        for row in answer.rows:
+            pairs = zip(answer.variables, row, strict=True)
+            rows.append([_cell(answer, name, term) for name, term in pairs])
+        print_rows([printable(name) for name in answer.variables], rows)
     if answer.boolean is None and not answer.rows:
         print_note("no rows")
     if not answer.complete:
@@ -56,20 +52,20 @@ def print_matches(text: str, matches: Sequence[Match]) -> None:
         return
     if guesses == len(matches):
         print_note(f'nothing is called "{printable(text)}"; the nearest names are:')
-    headings = ("id", "name", "what it is", "statements")
-    rows = [
-        (printable(it.id), printable(_named(it)), printable(_about(it)), f"{it.statements:,}")
-        for it in matches
-    ]
-    print_rows(headings, rows)
+    rows = []
+    for it in matches:
+        name = it.label if it.name == it.label else f"{it.label} ({it.name})"
+        size = [class_size(it.members)] * bool(it.members)
+        about = "; ".join([it.description or ", ".join(it.types), *size]).removeprefix("; ")
+        rows.append([*map(printable, (it.id, name, about)), f"{it.statements:,}"])
+    print_rows(("id", "name", "what it is", "statements"), rows)
     if 0 < guesses < len(matches):
         last = f"last {guesses} are" if guesses > 1 else "last one is"
         print_note(f"the {last} only near what was asked for")
 
 
 def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on a terminal, or where it is too narrow each row by itself; elsewhere a line a
-    row, with tabs."""
+    """A table, or where a terminal is too narrow each row by itself; in a pipe tabs."""
     screen = console()
     if not screen.is_terminal:
         for row in (headings, *rows):
@@ -78,7 +74,7 @@ def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         screen.print(table)
     else:
         for line in one_by_one(headings, rows, screen.width):
-            _print_whole(screen, line, soft_wrap=True)
+            screen.print(line, markup=False, emoji=False, soft_wrap=True)
 
 
 def print_note(text: str) -> None:
@@ -89,20 +85,7 @@ def print_note(text: str) -> None:
 def print_sentence(screen: "Console", text: str) -> None:
     """Text that is wrapped on a terminal between its words, and in one line elsewhere."""
     fits = screen.is_terminal and all(len(word) <= screen.width for word in text.split())
-    _print_whole(screen, text, soft_wrap=not fits)
-
-
-def _print_whole(screen: "Console", text: str, *, soft_wrap: bool) -> None:
-    screen.print(text, markup=False, emoji=False, soft_wrap=soft_wrap)
-
-
-def _named(match: Match) -> str:
-    return match.label if match.name == match.label else f"{match.label} ({match.name})"
-
-
-def _about(match: Match) -> str:
-    size = [class_size(match.members)] * bool(match.members)
-    return "; ".join([match.description or ", ".join(match.types), *size]).removeprefix("; ")
+    screen.print(text, markup=False, emoji=False, soft_wrap=not fits)
 
 
 def _cell(answer: QueryResult, variable: str, term: Term | None) -> str:
@@ -217,10 +200,9 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 def print_kg(
     path: str, kg: KgDescription, names: NameReadings, properties: Sequence[Match]
 ) -> None:
-    """Print the size of a graph, where it comes from, what its names were read from, and its most
-    used properties."""
+    """Print a graph's size, source, what its names were read from, and its main properties."""
     screen = console()
-    for line in (*_described(path, kg, names), *_read(kg, names, properties)):
+    for line in _described(path, kg, names, properties):
         print_sentence(screen, line)
     if properties:
         screen.print()
@@ -229,8 +211,7 @@ def print_kg(
 
 
 def sizes(kg: KgDescription, names: NameReadings) -> str:
-    """Triples and entities; those that have nothing but a name explain a number that is larger
-    than a world's."""
+    """Triples and entities, and how many have nothing but a name."""
     alone = names.names_alone
     named_only = (
         f" ({alone:,} of them named only, as classes and genres often are)" if alone else ""
@@ -251,47 +232,50 @@ def size(count: int) -> str:
     return counted(count, "byte") if unit == _UNITS[0] else f"{amount:,.1f} {unit}"
 
 
-def _described(path: str, kg: KgDescription, names: NameReadings) -> Iterator[str]:
+def _described(
+    path: str, kg: KgDescription, names: NameReadings, properties: Sequence[Match]
+) -> Iterator[str]:
     yield printable(f"{path}: {sizes(kg, names)}")
     for source in kg.sources:
         yield printable(f"from {source.name}, {size(source.bytes)} of triples")
     yield printable(f"SHA-256 {kg.sha256}")
-
-
-def _read(kg: KgDescription, names: NameReadings, properties: Sequence[Match]) -> Iterator[str]:
-    """How its properties are found, and which predicates say what things are called."""
-    said = f"{counted(kg.names, 'name')} of entities; "
-    said += counted(kg.properties, "property", "properties")
+    unlabelled = ""
     if names.unlabelled:
         numbers = any(is_wikidata_id(it.id) for it in properties)
         by = "number" if numbers else "the end of their IRI"
-        said += f", {names.unlabelled:,} of those in use without a label (found by {by} only)"
-    yield said
-    kinds = (
-        ("labels", names.labels),
-        ("aliases", names.aliases),
-        ("descriptions", names.descriptions),
-        ("types", names.types),
-    )
-    if any(iris for _, iris in kinds):
-        for kind, iris in kinds:
-            yield printable(f"read as {kind}: {', '.join(map(short_iri, iris)) or 'none'}")
+        unlabelled = f", {names.unlabelled:,} of those in use without a label (found by {by} only)"
+    entities, own = counted(kg.names, "name"), counted(kg.properties, "property", "properties")
+    yield f"{entities} of entities; {own}{unlabelled}"
+    predicates = {
+        "labels": names.labels,
+        "aliases": names.aliases,
+        "descriptions": names.descriptions,
+        "types": names.types,
+    }
+    for what, iris in predicates.items() if any(predicates.values()) else ():
+        yield printable(f"read as {what}: {', '.join(map(short_iri, iris)) or 'none'}")
 
 
 def print_world(world: WorldDescription, survey: WorldSurvey) -> None:
-    """Print how a world was made and what it looks like."""
+    """Print how a world was made and what it looks like.
+
+    A line is several where the terminal is too narrow for it, and one in a pipe.
+    """
+    screen = console()
     for line in _made(world):
-        _print_made(line)
-    console().print()
-    console().print(_spreads(survey))
-    console().print()
-    for line in (*_ambiguity(survey), *_language(survey)):
-        _print_made(line)
-
-
-def _print_made(line: str) -> None:
-    """In several lines where the terminal is too narrow for it, in one in a pipe."""
-    console().print(line, markup=False, soft_wrap=not console().is_terminal)
+        screen.print(line, markup=False, soft_wrap=not screen.is_terminal)
+    table = counts_table("", ("mean", "median", "99%", "most"))
+    for name, spread in (
+        ("links of an entity", survey.links),
+        ("passages of an entity", survey.passages_per_entity),
+        ("words of a passage", survey.words_per_passage),
+    ):
+        table.add_row(name, f"{spread.mean:,.1f}", *(f"{value:,.0f}" for value in spread[1:]))
+    screen.print()
+    screen.print(table)
+    screen.print()
+    for line in _language(survey):
+        screen.print(line, markup=False, soft_wrap=not screen.is_terminal)
 
 
 def _made(world: WorldDescription) -> Iterator[str]:
@@ -308,26 +292,7 @@ def _made(world: WorldDescription) -> Iterator[str]:
     yield "types: " + ", ".join(f"{printable(name)} {count:,}" for name, count in largest)
 
 
-def _spreads(survey: WorldSurvey) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("")
-    for heading in ("mean", "median", "99%", "most"):
-        table.add_column(heading, justify="right")
-    rows: tuple[tuple[str, Distribution], ...] = (
-        ("links of an entity", survey.links),
-        ("passages of an entity", survey.passages_per_entity),
-        ("words of a passage", survey.words_per_passage),
-    )
-    for name, spread in rows:
-        whole = (f"{value:,.0f}" for value in spread[1:])
-        table.add_row(name, f"{spread.mean:,.1f}", *whole)
-    return table
-
-
-def _ambiguity(survey: WorldSurvey) -> Iterator[str]:
+def _language(survey: WorldSurvey) -> Iterator[str]:
     yield (
         f"ambiguity: {survey.shared_names:,} names ({survey.share_of_names_shared:.1%} of all) "
         "are shared"
@@ -335,21 +300,18 @@ def _ambiguity(survey: WorldSurvey) -> Iterator[str]:
     if survey.bearers:
         sizes = ", ".join(f"{size}: {count:,}" for size, count in survey.bearers.items())
         yield f"names by how many share them: {sizes}"
-
-
-def _language(survey: WorldSurvey) -> Iterator[str]:
-    found = survey.language
-    passages = f"{found.passages:,} passages"
+    language = survey.language
+    passages = f"{language.passages:,} passages"
     sample = f"a sample (the {passages} of the first {SAMPLE:,} entities)"
     measured = f"all {passages}" if survey.entities <= SAMPLE else sample
     yield (
-        f"language, measured on {measured}: {found.vocabulary:,} different words of "
-        f"{found.words:,} (type-token ratio {found.type_token_ratio:.3f})"
+        f"language, measured on {measured}: {language.vocabulary:,} different words of "
+        f"{language.words:,} (type-token ratio {language.type_token_ratio:.3f})"
     )
     yield (
-        f"sentences, names masked: {found.sentences:,}, of them {found.distinct_sentences:,} "
-        f"different; {found.repeated:.2%} come more than {OFTEN} times"
+        f"sentences, names masked: {language.sentences:,}, of them {language.distinct_sentences:,} "
+        f"different; {language.repeated:.2%} come more than {OFTEN} times"
     )
-    if found.commonest:
-        text, times = found.commonest[0]
+    if language.commonest:
+        text, times = language.commonest[0]
         yield f"the commonest ({times} times): {printable(text)}"

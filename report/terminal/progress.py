@@ -33,18 +33,6 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_NOTICES = 30.0
 
 
-def outage_lines(outages: Outages | None, noun: str = "question") -> list[str]:
-    """A line for each server that is gone now, for a display that is drawn again and again.
-
-    `noun`: what waits.
-    """
-    return [_line(one, outages.patience, noun) for one in outages.now()] if outages else []
-
-
-def _line(outage: Outage, patience: float, noun: str) -> str:
-    return printable(f"{outage.line(noun)}; stops after {duration(patience)}")
-
-
 class OutagePrinter:
     """Prints a line when a server is gone, every half minute, and when it is back.
 
@@ -53,16 +41,13 @@ class OutagePrinter:
     """
 
     def __init__(
-        self,
-        outages: Outages | None,
-        print_line: Callable[[str], None],
-        noun: str = "question",
+        self, outages: Outages | None, print_line: Callable[[str], None], noun: str = "question"
     ) -> None:
         self._outages, self._print, self._noun = outages, print_line, noun
-        self._told: dict[str, float] = {}
-        self._last: dict[str, float] = {}
+        self._seconds: dict[str, float] = {}
+        self._printed: dict[str, float] = {}
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread = threading.Thread(target=self._look_on, daemon=True)
 
     def __enter__(self) -> "OutagePrinter":
         if self._outages:
@@ -78,20 +63,24 @@ class OutagePrinter:
         """Print what is new."""
         assert self._outages is not None
         now = {one.server: one for one in self._outages.now()}
-        for server in [one for one in self._last if one not in now]:
-            gone = duration(self._last.pop(server))
-            self._told.pop(server, None)
+        for server in [one for one in self._seconds if one not in now]:
+            gone = duration(self._seconds.pop(server))
+            self._printed.pop(server, None)
             self._print(printable(f"{host_of(server) or server} answers again, after {gone}"))
         for server, one in now.items():
-            self._last[server] = one.seconds
-            told = self._told.get(server)
-            if told is None or one.seconds - told >= SECONDS_BETWEEN_NOTICES:
-                self._told[server] = one.seconds
-                self._print(_line(one, self._outages.patience, self._noun))
+            self._seconds[server] = one.seconds
+            printed = self._printed.get(server)
+            if printed is None or one.seconds - printed >= SECONDS_BETWEEN_NOTICES:
+                self._printed[server] = one.seconds
+                self._print(_outage_line(one, self._outages.patience, self._noun))
 
-    def _look(self) -> None:
+    def _look_on(self) -> None:
         while not self._ended.wait(1.0):
             self.look()
+
+
+def _outage_line(outage: Outage, patience: float, noun: str) -> str:
+    return printable(f"{outage.line(noun)}; stops after {duration(patience)}")
 
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -140,9 +129,12 @@ class _Display(ABC):
         from rich.console import Group
         from rich.text import Text
 
-        lines = outage_lines(self._outages, self._waiting)
-        gone = (Text(line, "yellow", no_wrap=True, overflow="ellipsis") for line in lines)
-        return Group(*self._parts(), *gone)
+        parts = self._parts()
+        if outages := self._outages:
+            for one in outages.now():
+                line = _outage_line(one, outages.patience, self._waiting)
+                parts.append(Text(line, "yellow", no_wrap=True, overflow="ellipsis"))
+        return Group(*parts)
 
     @abstractmethod
     def _parts(self) -> "list[RenderableType]":
@@ -258,8 +250,7 @@ class RunProgress(_Display):
 
 
 class ScoringProgress:
-    """What scoring does, if it takes long: a bar at a time, from its first report to the block's
-    end. `asked`: whether any model had to be asked."""
+    """What scoring does: a bar at a time. `asked`: whether any model had to be asked."""
 
     def __init__(self, outages: Outages | None = None) -> None:
         self._outages = outages
@@ -410,8 +401,6 @@ class StudyProgress(_Display):
 
 
 class _SystemProgress:
-    """One system's observer: it tells the whole display."""
-
     def __init__(self, display: StudyProgress, tally: "Tally") -> None:
         self._display, self._tally = display, tally
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from branchwise.base.text import printable
 from branchwise.corpora.questions import Question
+from branchwise.report.terminal.cells import counts_table
 from branchwise.report.terminal.console import console, print_line, printable_json
 from branchwise.worlds.questions.sources import GenerationTally
 from branchwise.worlds.questions.statistics import (
@@ -14,7 +15,6 @@ from branchwise.worlds.questions.statistics import (
     OTHER,
     PUBLISHED,
     SOURCE,
-    Histogram,
     Means,
     Statistics,
 )
@@ -84,20 +84,12 @@ def _counted(reasons: Mapping[str, int]) -> Iterator[str]:
 
 
 def _means(found: Statistics) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("means")
-    columns = {"one reading": found.means[OTHER], "ambiguous": found.means[AMBIGUOUS]}
-    shown = [
-        column
-        for (heading, own), kind in zip(columns.items(), (OTHER, AMBIGUOUS), strict=True)
-        for column in [(heading, own), ("published", PUBLISHED[kind])][: 1 + found.have_plans]
-    ]
-    for heading, _ in shown:
-        table.add_column(heading, justify="right")
-    for name, cells in _rows([means for _, means in shown]):
+    columns: list[tuple[str, Means]] = []
+    for heading, half in (("one reading", OTHER), ("ambiguous", AMBIGUOUS)):
+        columns.append((heading, found.means[half]))
+        columns += [("published", PUBLISHED[half])] if found.have_plans else []
+    table = counts_table("means", [heading for heading, _ in columns])
+    for name, cells in _rows([means for _, means in columns]):
         if set(cells) != {"-"}:
             table.add_row(name, *cells)
     return table
@@ -105,12 +97,16 @@ def _means(found: Statistics) -> "Table":
 
 def _rows(columns: list[Means]) -> Iterator[tuple[str, list[str]]]:
     yield "questions", [f"{column.questions:,}" for column in columns]
-    yield "words", [_number(column.words) for column in columns]
-    yield "answers, all branches", [_number(column.answers) for column in columns]
-    yield "answers of a branch", [_number(column.branch_answers) for column in columns]
-    yield "steps", [_number(column.steps) for column in columns]
-    yield "different entities", [_number(column.entities) for column in columns]
-    yield "branches", [_number(column.branches) for column in columns]
+    for name, key in (
+        ("words", "words"),
+        ("answers, all branches", "answers"),
+        ("answers of a branch", "branch_answers"),
+        ("steps", "steps"),
+        ("different entities", "entities"),
+        ("branches", "branches"),
+    ):
+        means = [getattr(column, key) for column in columns]
+        yield name, ["-" if mean is None else f"{mean:,.1f}" for mean in means]
     most = [column.most_branches for column in columns]
     yield "most branches", ["-" if number is None else f"{number:,}" for number in most]
     several = [column.with_alternatives for column in columns]
@@ -118,30 +114,20 @@ def _rows(columns: list[Means]) -> Iterator[tuple[str, list[str]]]:
         yield "with alternatives", [f"{number:,}" if number else "-" for number in several]
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.1f}"
-
-
 def _histograms(found: Statistics) -> Iterator[str]:
     for heading, counts in found.histograms.items():
-        if counts:
+        totals = {name: sum(count) for name, count in counts.items()}
+        if totals:
             yield f"{heading}:"
-            yield from _bars(counts)
+            width, largest = max(map(len, counts)), max(1, *totals.values())
+            for name, count in totals.items():
+                bar = "█" * round(_WIDEST_BAR * count / largest)
+                yield f"  {printable(name):<{width}}  {count:>6,}  {bar}".rstrip()
             yield ""
 
 
-def _bars(counts: Histogram) -> Iterator[str]:
-    width = max(map(len, counts))
-    totals = {name: sum(count) for name, count in counts.items()}
-    largest = max(1, *totals.values())
-    for name, count in totals.items():
-        bar = "█" * round(_WIDEST_BAR * count / largest)
-        yield f"  {printable(name):<{width}}  {count:>6,}  {bar}".rstrip()
-
-
 def question_lines(question: Question) -> Iterator[str]:
-    """A question, its plan's steps in words, each branch with the sizes of the steps' sets, and its
-    alternatives."""
+    """A question, its plan's steps, each branch with the sizes of their sets, alternatives."""
     yield f"{question.id}  {question.question}"
     yield from (f"  {step}" for step in question.meta.get("plan", ()))
     for branch in question.branches:

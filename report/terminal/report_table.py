@@ -10,9 +10,7 @@ from branchwise.base.numbers import as_text, short_count, usd
 from branchwise.base.text import printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.plugin_metrics import TABLE as FURTHER
-from branchwise.eval.scores import Counts
 from branchwise.report.figures.losses import losses
-from branchwise.report.html.tables import shares
 from branchwise.report.study_report import StudyReport, SystemReport
 from branchwise.report.table import (
     OF_INTERVALS,
@@ -57,58 +55,53 @@ def drawn(table: Table, title: str = "") -> "Iterator[RenderableType]":
 def with_notes(table: Table) -> "Iterator[RenderableType]":
     """A table under its title and over its notes."""
     yield from drawn(table)
-    said = (re.sub(f"^{OF_INTERVALS}:", "Below a number:", note) for note in table.notes)
-    yield notes(map(printable, said))
+    lines = (re.sub(f"^{OF_INTERVALS}:", "Below a number:", note) for note in table.notes)
+    yield notes(map(printable, lines))
 
 
 def body(table: Table) -> "RichTable":
     """The rows of a table, those of a subset or system under its name where there are several."""
     printed = table.as_printed()
     *groups, label = printed.key_columns
-    shown = [
-        i for i, one in enumerate(printed.columns) if not one.is_key and i not in (*groups, label)
+    places = [
+        place
+        for place, column in enumerate(printed.columns)
+        if not column.is_key and place not in (*groups, label)
     ]
-    cells = [[*_cells(printed, row, shown)] for row in printed.rows]
-    heads, cells = in_groups([printed.columns[i] for i in shown], cells)
+    n_place = printed.place("n")
+    cells = []
+    for row in printed.rows:
+        n = row[n_place] if n_place is not None else None
+        cells.append([_cell(printed.columns[place], row[place], n) for place in places])
+    heads, cells = in_groups([printed.columns[place] for place in places], cells)
     # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.
-    tight = _intervals_width(printed) >= 6 * len("1.00–1.00")
-    drawn = new_table(tight=tight)
+    first = zip(printed.columns, printed.rows[0], strict=True)
+    width = sum(2 * (column.digits + 2) + 1 for column, c in first if isinstance(c, Aggregate))
+    drawn = new_table(tight=width >= 6 * len("1.00–1.00"))
     lines = max(head.count("\n") for head in heads)
     for head in heads:
         padded = "\n" * (lines - head.count("\n")) + head
         drawn.add_column(plain(padded), justify="right", no_wrap=True)
-    found = zip(printed.rows, cells, strict=True)
-    for group, rows in groupby(found, lambda one: [str(one[0][i]) for i in groups]):
+    pairs = zip(printed.rows, cells, strict=True)
+    for group, rows in groupby(pairs, lambda pair: [str(pair[0][place]) for place in groups]):
         if groups:
             drawn.add_section()
             drawn.add_row(plain(run_name(" · ".join(group)), "bold"))
-        for row, shown_cells in rows:
+        for row, row_cells in rows:
             name = plain(run_name(str(row[label])))
-            drawn.add_row(indented(name) if groups else name, *shown_cells)
+            drawn.add_row(indented(name) if groups else name, *row_cells)
     return drawn
 
 
-def _intervals_width(table: Table) -> int:
-    """Characters of a row's intervals at their widest."""
-    means = zip(table.columns, table.rows[0], strict=True)
-    return sum(2 * (column.digits + 2) + 1 for column, c in means if isinstance(c, Aggregate))
-
-
-def _cells(table: Table, row: Sequence[CellValue], shown: Sequence[int]) -> "Iterator[Text]":
-    place = table.place("n")
-    questions = row[place] if place is not None else None
-    n = questions if isinstance(questions, int) else None
-    return (_cell(table.columns[i], row[i], n) for i in shown)
-
-
-def _cell(column: TableColumn, cell: CellValue, n: int | None) -> "Text":
+def _cell(column: TableColumn, cell: CellValue, n: CellValue) -> "Text":
     if isinstance(cell, str):
         return plain(run_name(cell))
     if isinstance(cell, Aggregate):
-        return mean_cell(cell, column.digits, n, is_change=column.unit == "change")
+        questions = n if isinstance(n, int) else None
+        return mean_cell(cell, column.digits, questions, is_change=column.unit == "change")
     if isinstance(cell, ChangeCell):
-        said = as_text(cell.difference, column.unit, column.digits)
-        return plain(f"{said} {change_mark(cell.difference, cell.p)}".strip())
+        change = as_text(cell.difference, column.unit, column.digits)
+        return plain(f"{change} {change_mark(cell.difference, cell.p)}".strip())
     if column.unit in ("count", "tokens", "seconds"):
         return plain(short_count(cell))
     return plain(as_text(cell, column.unit, column.digits))
@@ -122,23 +115,22 @@ def score_tables(
     `only`: the groups of the task's columns that are wanted.
     """
     report = report.by_matcher()
-    tables = [t for t in results_tables(report) if only is None or group_of(t) in only]
+    tables = [t for t in results_tables(report) if only is None or _group_of(t) in only]
     for table in tables:
         # The names say which matcher.
-        shown = [one.key for one in table.columns if one.key != "scored_by"]
-        yield from drawn(table.with_columns(shown), group_of(table))
-    kept = {column.key for table in tables for column in table.columns}
-    yield score_notes(report, [one.note for one in report.columns if one.note and one.key in kept])
-    yield counts_lines(report.systems)
+        keys = [one.key for one in table.columns if one.key != "scored_by"]
+        yield from drawn(table.with_columns(keys), _group_of(table))
+    yield from _score_notes(report, {one.key for table in tables for one in table.columns})
 
 
-def group_of(results: Table) -> str:
+def _group_of(results: Table) -> str:
     """What the task calls the columns of a table of results."""
     return results.title.removeprefix("Results: ")
 
 
-def score_notes(report: StudyReport, lines: list[str]) -> "Padding":
-    """`lines`, what n and intervals are, and what aligned branches."""
+def _score_notes(report: StudyReport, keys: Collection[str]) -> "Iterator[Padding]":
+    """What the metrics are, what aligned branches, and how the items of each system ended."""
+    lines = [one.note for one in report.columns if one.note and one.key in keys]
     lines.append("n: questions; below a mean its 95% bootstrap interval")
     lines += [printable(line) for line in (*alternatives_notes(report), *evidence_notes(report))]
     matchers = {one.name: printable(scored_by(one.scores.scorer)) for one in report.systems}
@@ -146,25 +138,26 @@ def score_notes(report: StudyReport, lines: list[str]) -> "Padding":
         lines.append(f"matcher: {next(iter(matchers.values()))}")
     else:
         lines += [f"matcher of {run_name(name)}: {words}" for name, words in matchers.items()]
-    return notes(lines)
+    yield notes(lines)
+    yield _counts_lines(report.systems)
 
 
-def counts_lines(systems: Sequence[SystemReport]) -> "Padding":
-    """How the items of each system ended."""
+def _counts_lines(systems: Sequence[SystemReport]) -> "Padding":
     text = plain("")
     for system in systems:
         counts = system.scores.counts
         text.append(f"\n{run_name(system.name)}: items {counts.items} · answered {counts.answered}")
-        for what, number in _losses(counts):
-            text.append(f" · {what} {number}", style="bold red" if number else "")
+        rarer = {
+            "cut": counts.cut,
+            "interrupted": counts.interrupted,
+            "without a prediction": counts.missing,
+            "not ended": counts.pending,
+        }
+        ends = {"failed": counts.failed, "format errors": counts.format_errors}
+        ends |= {words: number for words, number in rarer.items() if number}
+        for words, number in ends.items():
+            text.append(f" · {words} {number}", style="bold red" if number else "")
     return indented(text)
-
-
-def _losses(counts: Counts) -> list[tuple[str, int]]:
-    losses = [("failed", counts.failed), ("format errors", counts.format_errors)]
-    rarer = [("cut", counts.cut), ("interrupted", counts.interrupted)]
-    rarer += [("without a prediction", counts.missing), ("not ended", counts.pending)]
-    return losses + [loss for loss in rarer if loss[1]]
 
 
 def headline_tables(report: StudyReport) -> "Iterator[RenderableType]":
@@ -175,22 +168,28 @@ def headline_tables(report: StudyReport) -> "Iterator[RenderableType]":
 
 
 def headline(report: StudyReport) -> "Iterator[RenderableType]":
-    """Systems of one task in short: the main metrics and those of plug-ins, how items ended, where
-    answers were lost."""
+    """Systems of one task in short: main metrics, how items ended, lost answers, cost."""
     report = report.by_matcher()
     keys = {metric.key for metric in report.compared}
     yield plain("")
     yield body(_short(_main(report), report))
     for table in results_tables(report)[1:]:
-        if group_of(table) == FURTHER:
+        if _group_of(table) == FURTHER:
             yield from drawn(_short(table, report), FURTHER)
         elif keys & {column.key for column in table.columns}:
             main = table.with_columns(["system", "subset", "n", *keys])
-            yield from drawn(_short(main, report), group_of(table))
-    shown = {one.key for one in report.columns if one in report.compared or one.table == FURTHER}
-    yield score_notes(report, [one.note for one in report.columns if one.note and one.key in shown])
-    yield counts_lines(report.systems)
-    if lines := [*_lost(report), *_paid(report)]:
+            yield from drawn(_short(main, report), _group_of(table))
+    further = {one.key for one in report.columns if one.table == FURTHER}
+    yield from _score_notes(report, keys | further)
+    lines = []
+    lost = losses(report, "all")
+    for bar in lost.bars if lost else ():
+        counts = f"{bar.lost:,} of {bar.gold:,} gold answers missing{bar.where_lost}"
+        lines += [f"{run_name(bar.name)}: {counts}", *filter(None, [bar.caution])]
+    for one in report.systems:
+        if one.run.costs.cost:
+            lines.append(f"{run_name(one.name)}: {usd(one.run.costs.cost)} USD")
+    if lines:
         yield indented(plain("\n".join(lines)))
 
 
@@ -200,31 +199,13 @@ def _main(report: StudyReport) -> Table:
 
 
 def _short(table: Table, report: StudyReport) -> Table:
-    """Of several systems over all questions alone; without intervals that are a point, which says
-    that every question has the same value."""
+    """Over all questions alone where systems are several; without intervals that are a point."""
     if len(report.systems) > 1:
         table = table.over(report.called(report.subsets[-1]))
 
     def cell(value: CellValue) -> CellValue:
-        is_point = isinstance(value, Aggregate) and value.low == value.high
-        return replace(value, low=None, high=None) if is_point else value  # type: ignore[type-var]
+        if isinstance(value, Aggregate) and value.low == value.high:
+            return replace(value, low=None, high=None)
+        return value
 
     return replace(table, rows=tuple(tuple(map(cell, row)) for row in table.rows))
-
-
-def _lost(report: StudyReport) -> Iterator[str]:
-    """Of each system, how many gold answers are missing, and where they were lost."""
-    found = losses(report, "all")
-    for bar in found.bars if found else ():
-        lost = bar.gold - bar.counts[0]
-        where = f": {shares(bar.lost, lost)}" if lost else ""
-        yield f"{run_name(bar.name)}: {lost:,} of {bar.gold:,} gold answers missing{where}"
-        if bar.caution:
-            yield bar.caution
-
-
-def _paid(report: StudyReport) -> Iterator[str]:
-    """What each system cost, where that is known and not nothing."""
-    for one in report.systems:
-        if one.run.costs.cost:
-            yield f"{run_name(one.name)}: {usd(one.run.costs.cost)} USD"

@@ -12,84 +12,71 @@ _IN_A_TABLE = 5
 """Measures that fit a terminal of 80 columns beside each other."""
 
 
-def tables(found: RetrievalEvaluation) -> tuple[Table, ...]:
+def tables(evaluation: RetrievalEvaluation) -> tuple[Table, ...]:
     """The means of each retriever, and the values of each query."""
-    measures = tuple(TableColumn(str(one), str(one), digits=3) for one in found.measures)
+    measures = [TableColumn(str(one), str(one), digits=3) for one in evaluation.measures]
     retriever = TableColumn("retriever", "retriever", "text", is_key=True)
-    means: list[tuple[CellValue, ...]] = [
-        (one.retriever, len(found.queries), *one.means().values()) for one in found.scores
-    ]
-    values: list[tuple[CellValue, ...]] = [
-        (one.retriever, query.id, *numbers)
-        for one in found.scores
-        for query, *numbers in zip(found.queries, *one.values.values(), strict=True)
-    ]
-    return (
-        Table(
-            "retrievers",
-            "Rankings of retrievers",
-            (retriever, TableColumn("n", "n", "count"), *measures),
-            tuple(means),
-            (*notes(found),),
-        ),
-        Table(
-            "rankings",
-            "Rankings by question",
-            (retriever, TableColumn("question", "question", "text"), *measures),
-            tuple(values),
-            printed=False,
-        ),
-    )
+    n, question = TableColumn("n", "n", "count"), TableColumn("question", "question", "text")
+    means: list[tuple[CellValue, ...]] = []
+    values: list[tuple[CellValue, ...]] = []
+    for one in evaluation.scores:
+        means.append((one.retriever, len(evaluation.queries), *one.means().values()))
+        for query, *own in zip(evaluation.queries, *one.values.values(), strict=True):
+            values.append((one.retriever, query.id, *own))
+    columns, title, lines = (retriever, n, *measures), "Rankings of retrievers", notes(evaluation)
+    whole = Table("retrievers", title, columns, tuple(means), tuple(lines))
+    columns, title = (retriever, question, *measures), "Rankings by question"
+    return whole, Table("rankings", title, columns, tuple(values), printed=False)
 
 
-def notes(found: RetrievalEvaluation) -> Iterator[str]:
+def notes(evaluation: RetrievalEvaluation) -> Iterator[str]:
     """What the numbers are about, and what is not in them."""
     yield (
         "Means over questions with 95% bootstrap intervals. A question whose ranking has none of "
         "its passages counts 0."
     )
-    if several := sum(bool(query.alternatives) for query in found.queries):
+    if several := sum(bool(query.alternatives) for query in evaluation.queries):
         has = "question has" if several == 1 else "questions have"
         yield f"{several:,} {has} alternative gold answers: each value is the best over them."
-    if found.unjudged:
-        are = "question is" if found.unjudged == 1 else "questions are"
-        yield f"{found.unjudged:,} {are} left out: no passage is known to be relevant."
-    if found.missing:
-        are = "is" if found.missing == 1 else "are"
-        of = f"{found.missing:,} of the {found.judged:,} passages to be found"
-        yield f"{of} {are} not in the corpus, and cannot be found."
+    if evaluation.unjudged:
+        are = "question is" if evaluation.unjudged == 1 else "questions are"
+        yield f"{evaluation.unjudged:,} {are} left out: no passage is known to be relevant."
+    if evaluation.missing:
+        are = "is" if evaluation.missing == 1 else "are"
+        of = f"{evaluation.missing:,} of the {evaluation.judged:,} passages to be found"
+        yield f"{of} {are} not in the corpus, and cannot be evaluation."
 
 
-def print_evaluation(found: RetrievalEvaluation, corpus: str) -> None:
+def print_evaluation(evaluation: RetrievalEvaluation, corpus: str) -> None:
     """The means, and their notes."""
-    means, _ = tables(found)
-    asked = counted(len(found.queries), "question")
+    means, _ = tables(evaluation)
+    asked = counted(len(evaluation.queries), "question")
     console().print(f"{printable(corpus)}: {asked}", markup=False, soft_wrap=True)
-    keys = [str(one) for one in found.measures]
+    keys = [str(one) for one in evaluation.measures]
     for start in range(0, len(keys), _IN_A_TABLE):
         console().print(body(means.with_columns(["retriever", "n", *keys[start:][:_IN_A_TABLE]])))
     for note in means.notes:
         console().print(note, markup=False)
 
 
-def as_json(found: RetrievalEvaluation) -> str:
+def as_json(evaluation: RetrievalEvaluation) -> str:
     """Means and the values of each question, by retriever."""
     return printable_json(
         {
-            "questions": len(found.queries),
-            "unjudged": found.unjudged,
-            "judged_passages": found.judged,
-            "missing_passages": found.missing,
+            "questions": len(evaluation.queries),
+            "unjudged": evaluation.unjudged,
+            "judged_passages": evaluation.judged,
+            "missing_passages": evaluation.missing,
             "retrievers": [
                 {
                     "retriever": one.retriever,
                     "means": {str(m): mean.to_json() for m, mean in one.means().items()},
                     "by_question": {
                         query.id: {str(m): values[number] for m, values in one.values.items()}
-                        for number, query in enumerate(found.queries)
+                        for number, query in enumerate(evaluation.queries)
                     },
                 }
-                for one in found.scores
+                for one in evaluation.scores
             ],
         }
     )

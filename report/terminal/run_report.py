@@ -1,13 +1,13 @@
 """Everything that is printed of scored runs and predictions files: scores, losses, costs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from branchwise.base.text import printable
 from branchwise.eval.breakdowns import groupings_of
-from branchwise.eval.comparison import Comparison, summary_line
+from branchwise.eval.comparison import summary_line
 from branchwise.eval.errors.item_errors import totals
 from branchwise.eval.grouping import META
 from branchwise.eval.scores import common_columns
@@ -24,7 +24,7 @@ from branchwise.report.terminal.error_table import (
     ceiling_tables,
     class_tables,
     error_tables,
-    told_error_tables,
+    task_error_tables,
 )
 from branchwise.report.terminal.report_table import drawn, headline, score_tables, with_notes
 from branchwise.report.terminal.run_notes import NOTICE, matcher_lines, module_notes
@@ -33,7 +33,6 @@ from branchwise.runs.scoring.scored import ScoredAnswers
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.text import Text
 
 
 def run_report(
@@ -51,17 +50,14 @@ def run_report(
     """
     reports = [replace(one, published=published) for one in StudyReport.by_task(systems)]
     for report in reports:
-        lines = [f"{run_name(name)}: {said}" for name, said in absent_gold(report.by_matcher())]
-        if lines:
-            yield indented(plain("\n".join(["", *lines])))
+        absent = absent_gold(report.by_matcher())
+        yield from _paragraph([f"{run_name(name)}: {words}" for name, words in absent])
         yield from score_tables(report) if full else headline(report)
         for table in published_tables(report):
             yield from with_notes(table.as_printed())
     for one in systems:
-        told = map(printable, one.run.told_of_calls)
-        if lines := [*told, *matcher_lines(one.run.settled)]:
-            title = [f"\n{run_name(one.name)}"] if len(systems) > 1 else [""]
-            yield indented(plain("\n".join([*title, *lines])))
+        lines = [*map(printable, one.run.told_of_calls), *matcher_lines(one.run.settled)]
+        yield from _paragraph(lines, f"\n{run_name(one.name)}" if len(systems) > 1 else "")
     for report in reports:
         yield from _analysed(report.by_matcher(), by, full=full)
     if full:
@@ -72,11 +68,16 @@ def run_report(
     yield from module_notes(works, epochs=epochs)
 
 
+def _paragraph(lines: Sequence[str], title: str = "") -> "Iterator[RenderableType]":
+    if lines:
+        yield indented(plain("\n".join([title, *lines])))
+
+
 def _analysed(report: StudyReport, by: Sequence[str], *, full: bool) -> "Iterator[RenderableType]":
     if full:
         yield from error_tables([(name, one.errors) for _, name, one in report.analysed])
         yield from class_tables(report)
-        yield from told_error_tables(report)
+        yield from task_error_tables(report)
         yield from ceiling_tables(report)
     for table in terminal_tables(report):
         yield from with_notes(table)
@@ -97,60 +98,50 @@ def _analysed(report: StudyReport, by: Sequence[str], *, full: bool) -> "Iterato
             yield plain(f"\n{table.title}: no question of these runs has it")
 
 
-_SHOWN = 5
-_MAX_ID = 80
+_SHOWN, _MAX_ID = 5, 80
 
 
 def predictions_report(
-    name: str, found: ScoredAnswers, *, full: bool = True
+    name: str, answers: ScoredAnswers, *, full: bool = True
 ) -> "Iterator[RenderableType]":
     """The tables, with what a file without traces cannot say left out; `full` as of a run."""
-    report = StudyReport.beside([SystemReport(name, found)])
+    report = StudyReport.beside([SystemReport(name, answers)])
     yield from score_tables(report) if full else headline(report)
-    told = [
-        *(one.words for one in run_left_out((), found.settled)),
-        *(one.words for one in run_remarks((), found.settled)),
-    ]
-    lines = [*_without(found.missing or ()), *map(printable, told), *matcher_lines(found.settled)]
-    if lines:
-        yield indented(plain("\n".join(["", *lines])))
+    lines = []
+    if ids := answers.missing or ():
+        first = ", ".join(printable(id)[:_MAX_ID] for id in ids[:_SHOWN])
+        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+        lines.append(f"without a prediction: {first}{more}")
+    left_out, remarks = run_left_out((), answers.settled), run_remarks((), answers.settled)
+    lines += [printable(one.words) for one in left_out]
+    lines += [printable(one.words) for one in remarks]
+    yield from _paragraph([*lines, *matcher_lines(answers.settled)])
     if not full:
         return
-    if found.untraced_errors is not None:
-        errors = totals(found.untraced_errors)
+    if answers.untraced_errors is not None:
+        errors = totals(answers.untraced_errors)
         yield from error_tables([(report.by_matcher().systems[-1].name, errors)])
-    yield from told_error_tables(report)
-    if found.costs != NO_COSTS:
+    yield from task_error_tables(report)
+    if answers.costs != NO_COSTS:
         yield from cost_tables(report)
 
 
-def _without(ids: Sequence[str]) -> Iterator[str]:
-    """The first questions that the file does not answer."""
-    if ids:
-        first = ", ".join(printable(id)[:_MAX_ID] for id in ids[:_SHOWN])
-        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-        yield f"without a prediction: {first}{more}"
-
-
 def study_summary(systems: Sequence[SystemReport]) -> "Iterator[RenderableType]":
-    """The differences of the systems to their bases, if there are any."""
+    """What each system of a study changes: a line for each main metric, against its base."""
     scores = [one.scores for one in systems]
-    columns = (*scores[0].scorer.scored_task.shown, *common_columns(scores))
-    metrics = [column.key for column in columns]
-    called = {column.key: column.name for column in scores[0].scorer.scored_task.shown}
+    own = scores[0].scorer.scored_task.shown
+    names = {column.key: column.name for column in own}
+    metrics = [column.key for column in (*own, *common_columns(scores))]
     compared = compare_with_bases(systems, metrics=metrics, subsets=("all",))
     bases = {one.name: one.base for one in systems}
-    for base, names in groupby(compared, lambda name: bases[name]):
+    for base, group in groupby(compared, lambda name: bases[name]):
         yield heading(f"changes against {run_name(base)}", [])
-        for name in names:
-            yield indented(_lines(name, compared[name], called))
-
-
-def _lines(name: str, comparison: Comparison, called: Mapping[str, str]) -> "Text":
-    lines = [summary_line(one, name=called.get(one.metric)) for one in comparison.differences]
-    text = plain(f"{run_name(name)}\n", "bold")
-    # First: a difference is read otherwise where what makes it did nothing.
-    for said in comparison.cautions:
-        text.append(f"  caution: {printable(said)}\n", style=f"not bold {NOTICE}")
-    text.append("\n".join(f"  {line}" for line in lines), style="not bold")
-    return text
+        for name in group:
+            text = plain(f"{run_name(name)}\n", "bold")
+            # First: a difference is read otherwise where what makes it did nothing.
+            for caution in compared[name].cautions:
+                text.append(f"  caution: {printable(caution)}\n", style=f"not bold {NOTICE}")
+            differences = compared[name].differences
+            lines = (f"  {summary_line(one, name=names.get(one.metric))}" for one in differences)
+            text.append("\n".join(lines), style="not bold")
+            yield indented(text)

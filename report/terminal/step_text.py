@@ -54,8 +54,7 @@ _BEFORE, _BEHIND = 60, 140
 
 
 def found_passages(events: Iterable[Event]) -> dict[str, list[ShownPassage]]:
-    """What each conversation of a pipeline found, by the option that it answers, each passage once;
-    "" are all others."""
+    """What each conversation of a pipeline found, by its option ("": all others)."""
     found: dict[str, dict[str, ShownPassage]] = {}
     option = ""
     for event in events:
@@ -71,8 +70,7 @@ def found_passages(events: Iterable[Event]) -> dict[str, list[ShownPassage]]:
 
 
 def passage_lines(passages: Sequence[ShownPassage], answers: Sequence[str]) -> Iterator[str]:
-    """The passages that name an answer, with the words around it, or else the first ones; and how
-    many others there are."""
+    """The passages that name an answer, else the first ones, and how many others there are."""
     marked = [(one, named(one.text, [[answer] for answer in answers])) for one in passages]
     naming = [(one, marks[0].start) for one, marks in marked if marks]
     others = [(one, 0) for one, marks in marked if not marks]

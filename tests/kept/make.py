@@ -1,4 +1,4 @@
-"""Makes the runs of this folder, and what the commands say of them: `python tests/kept/make.py`.
+"""Makes the runs of this folder, and what commands say of them: `python tests/kept/make.py`.
 
 Run by hand, once, by the commit that a redesign must keep to: `test_kept.py` holds every later one
 to these files. A run here has every kind of event that a scripted server can bring about.
@@ -16,8 +16,6 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
-
-from test_steps import states  # noqa: E402
 
 from branchwise import run  # noqa: E402
 from branchwise.agents import restraints  # noqa: E402
@@ -92,8 +90,6 @@ def main() -> None:
     os.chdir(shutil.copytree(files, Path(tempfile.mkdtemp(), "files")))
     for name, command in COMMANDS.items():
         (expected / f"{name}.txt").write_text(branchwise(*command), "utf-8")
-    steps = {key: said for run in RUNS for key, said in states(files / run).items()}
-    (expected / "steps.json").write_text(json.dumps(steps, indent=0), "utf-8")
 
 
 def question(n: int) -> dict[str, object]:

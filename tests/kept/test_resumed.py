@@ -1,6 +1,5 @@
 """Runs and a study that an earlier commit made go on where they were, and end as they did then."""
 
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -9,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from branchwise.agents import restraints
 from support.chat_server import Answer, Body, ChatServer
 from support.runs.fork_scripts import SCRIPT
-from support.runs.kept_commands import COMMANDS, FORKS, RUNS, WIDTH
+from support.runs.kept_commands import FORKS, RUNS
 from support.runs.studies import reply
 from support.runs.told import told
 from support.stores import edited, forget_ends
@@ -48,8 +46,7 @@ class Served:
 @pytest.fixture
 def kept(tmp_path: Path, type_in: TypeIn, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy, with an index."""
-    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
-    monkeypatch.setenv("COLUMNS", WIDTH)
+    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
     monkeypatch.chdir(shutil.copytree(HERE / "files", tmp_path / "files"))
     assert type_in("corpus", "index", "C", "--kind", "bm25")[0] == 0
     return tmp_path / "files"
@@ -91,26 +88,6 @@ def same_as_then(value: Any) -> Any:
     return value
 
 
-def values_of(said: str) -> Any:
-    """What a command printed as JSON, in one document or one a line, below its exit code."""
-    code, _, printed = said.partition("\n")
-    decoder, at, found = json.JSONDecoder(), 0, []
-    while at < len(printed):
-        value, end = decoder.raw_decode(printed, at)
-        found.append(same_as_then(value))
-        at = end + 1
-    return code, found
-
-
-def typed(type_in: TypeIn, name: str) -> str:
-    code, out, err = type_in(*COMMANDS[name])
-    return f"exit code {code}\n{err}{out}"
-
-
-def expected(name: str) -> str:
-    return (HERE / "expected" / f"{name}.txt").read_text("utf-8")
-
-
 @pytest.mark.parametrize("run", [*RUNS, *FORKS])
 @pytest.mark.parametrize("stop", [stop_before_the_last_commit, stop_halfway])
 def test_a_kept_run_goes_on_without_asking_again_and_ends_as_it_did(
@@ -125,9 +102,6 @@ def test_a_kept_run_goes_on_without_asking_again_and_ends_as_it_did(
     type_in("resume", run, "--corpus", "C", "--model", model, "--concurrency", 1)
     assert served.replies == lost
     assert same_as_then(told(path)) == then
-    for name in ("scores", "errors", "export", "verify"):
-        said = typed(type_in, f"{run}-{name}")
-        assert values_of(said) == values_of(expected(f"{run}-{name}"))
 
 
 def test_the_kept_study_goes_on_without_asking_again_and_ends_as_it_did(
@@ -142,4 +116,3 @@ def test_the_kept_study_goes_on_without_asking_again_and_ends_as_it_did(
     assert type_in("ablate", study, "--out", "study", "--concurrency", 1)[0] == 0
     assert served.replies == lost
     assert [same_as_then(told(path)) for path in runs] == then
-    assert values_of(typed(type_in, "study-json")) == values_of(expected("study-json"))

@@ -70,6 +70,8 @@ def cells(table: Table, **wanted: Any) -> dict[str, Any]:
 def test_strategies_stand_in_rows_and_hints_in_columns(
     report: StudyReport, tables: dict[str, Table]
 ) -> None:
+    assert {"published-types", "published-errors"} <= tables.keys()
+    assert tables["published-strategies"].rows[0][0] == "measured"
     table = tables["strategies"]
     assert {column.group for column in table.columns if column.group} == {"no hints", "all hints"}
     plain = cells(table, strategy="0-shot")
@@ -110,11 +112,6 @@ def test_errors_are_counted_by_class_and_type(
     assert "followed back through the trace" not in page
 
 
-def test_published_tables_stand_beside(tables: dict[str, Table]) -> None:
-    assert {"published-strategies", "published-types", "published-errors"} <= tables.keys()
-    assert tables["published-strategies"].rows[0][0] == "measured"
-
-
 def test_each_task_has_a_section_and_says_what_it_has_nothing_for(runs: Path) -> None:
     names = ("branches", "condambigqa", "ambiguity", "clarification", "mdcr", "mdcr-all")
     reports = reports_of_tasks([(name, read(runs / name)) for name in names])
@@ -127,8 +124,8 @@ def test_each_task_has_a_section_and_says_what_it_has_nothing_for(runs: Path) ->
         text = found[report.title]
         absent = list(absent_figures(report))
         assert absent
-        for figure in absent:
-            assert f"<b>{figure.title}</b>: {figure.why}." in text
+        for title, why in absent:
+            assert f"<b>{title}</b>: {why}." in text
     assert "<b>ceilings</b>: answers of this task are not entities" in found["mdcr"]
     assert "<b>errors by class</b>: answers of this task are not examined" in found["condambigqa"]
     assert "<b>errors by class</b>" not in found["mdcr"]
@@ -153,12 +150,6 @@ def test_files_of_several_tasks_are_one_or_in_folders_of_their_own(
     assert len(labels) == len(set(labels))
     assert {path.name for path in (tmp_path / "csv").iterdir()} == {*headings}
     assert (tmp_path / "csv/mdcr/crossed.csv").is_file()
-
-
-def test_a_terminal_counts_errors_below_the_scores(runs: Path, type_in: Any) -> None:
-    code, out, _ = type_in("report", runs / "mdcr", runs / "mdcr-all", "--full")
-    assert code == 0
-    assert "items by error" in out
 
 
 def test_errors_of_many_systems_stand_in_several_tables(

@@ -79,13 +79,6 @@ def test_the_note_is_a_table_that_can_be_read(tmp_path: object) -> None:
     assert set(table.models) == {"openai:m"}
 
 
-def test_a_single_role_needs_no_sum() -> None:
-    usage = {"agent": vars(RoleUsage(2, 3000, 10))}
-    text = printed([("base", run_costs([{"usage": usage}], {"model": "offline"}, PRICES))])
-    assert not rows(text, "all")
-    assert rows(text, "agent")[0][1:] == ["2", "3,000", "0", "10", "0", "0", "0"]
-
-
 def test_several_runs_stand_under_each_other_and_fit_80_columns() -> None:
     big = RoleUsage(10**7, 9 * 10**12, 10**12, 10**12, 10**12, 10.0**8)
     huge = run_costs(

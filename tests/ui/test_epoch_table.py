@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from rich.console import Console
 
 from branchwise.eval.bootstrap import Aggregate
@@ -47,14 +46,3 @@ def test_a_row_a_metric_and_what_asking_again_finds() -> None:
     assert lines.count("strict R 8 3 .250 .125 .75 .50 –") == 3  # ambiguous, unambiguous, all
     assert "strict EM 0 3 – – – – –" in lines
     assert "All epochs together find .88 of the gold answers, one finds .62." in " ".join(lines)
-
-
-def test_runs_with_one_epoch_show_nothing() -> None:
-    assert shown(BASE, spread=None) == []
-
-
-@pytest.mark.parametrize("others", [(), (replace(BASE, name="b"),)])
-def test_names_show_as_text(others: tuple[Case, ...]) -> None:
-    lines = shown(replace(BASE, name="[bold]x\x1b[31m"), *others)
-    assert any("[bold]x" in line for line in lines)
-    assert not any("\x1b" in line for line in lines)

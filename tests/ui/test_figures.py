@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -21,7 +20,7 @@ from branchwise.report.figures.drawing import (
 from branchwise.report.figures.files import figure_files
 from branchwise.report.figures.lines import Lines, Series, draw_lines
 from branchwise.report.study_report import StudyReport
-from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
+from support.ui.report_cases import BASE, EXTRACTED, make_report
 from support.ui.svg_figures import svg_files
 
 pytestmark = pytest.mark.slow
@@ -88,15 +87,6 @@ def test_figures_ask_for_nothing_outside_themselves(files: dict[str, bytes]) -> 
                 assert element.attrib.get(LINK, "#").startswith("#")
 
 
-def test_bars_are_labelled_with_their_shares(files: dict[str, bytes]) -> None:
-    shown = texts(files["errors.svg"])
-    # base, ambiguous: 2 of 6 right, 2 left out, 2 never retrieved; unambiguous: 2 of 3 right.
-    assert shown.count("33") >= 4
-    assert "67" in shown
-    assert {"ambiguous questions", "unambiguous questions", "lost in extraction"} <= set(shown)
-    assert "in an unreadable answer" not in shown
-
-
 def test_figures_are_pdf_and_png_too(files: dict[str, bytes]) -> None:
     for name in NAMES:
         assert files[f"{name}.pdf"].startswith(b"%PDF")
@@ -121,36 +111,8 @@ def test_points_of_few_questions_are_hollow_and_joined_by_no_line() -> None:
     assert len(re.findall("[ML]", line)) == 3
 
 
-def test_captions_say_what_hollow_points_are(files: dict[str, bytes]) -> None:
-    of_steps = files["captions.txt"].decode().split("\nrecall-by-steps\n")[1].split("\n")[0]
-    assert of_steps.endswith("Hollow points that no line joins are of fewer than 5 questions.")
-
-
 def test_bins_stand_with_their_questions(files: dict[str, bytes]) -> None:
     assert {"2", "3", "n=2"} <= set(texts(files["recall-by-steps.svg"]))
-
-
-def test_a_system_without_a_price_makes_tokens_the_unit_of_all(files: dict[str, bytes]) -> None:
-    shown = texts(files["cost.svg"])
-    assert {"base", "+expansion", "+extraction", "tokens an item"} <= set(shown)
-    captions = files["captions.txt"].decode()
-    assert "(base, +expansion)" in captions
-    assert "No price is known for openai:local@http://localhost:8000/v1" in captions
-    priced = svg_files(make_report([BASE, EXPANDED]))
-    assert "USD an item" in texts(priced["cost.svg"])
-    assert "No price" not in priced["captions.txt"].decode()
-
-
-@pytest.mark.parametrize(
-    ("changed", "axis"),
-    [
-        ({"model": "openai:local@http://localhost:8000/v1"}, "tokens an item"),
-        ({"model": "offline", "tokens": 0}, "model calls an item"),
-    ],
-)
-def test_without_a_price_tokens_or_calls_stand_for_cost(changed: dict[str, Any], axis: str) -> None:
-    cases = [replace(BASE, **changed), replace(EXPANDED, **changed)]
-    assert axis in texts(svg_files(make_report(cases))["cost.svg"])
 
 
 HOSTILE = (
@@ -160,25 +122,21 @@ HOSTILE = (
     "a & b --> c ]]>",
     r"\frac{1}{2} \x",
     "日本語 مرحبا",
+    "a\nb\x00\x1b[31m\u202e",
+    "x" * 5000,
 )
+SHOWN = {*HOSTILE[:-2], "a b\ufffd\ufffd[31m\ufffd", "x" * 47 + "…"}
 
 
 def test_any_name_shows_as_text() -> None:
-    cases = [replace(case, name=name) for name, case in zip(HOSTILE, [BASE] * 6, strict=True)]
+    cases = [replace(case, name=name) for name, case in zip(HOSTILE, [BASE] * 8, strict=True)]
     files = svg_files(make_report(cases))
     for name in ("recall-by-steps.svg", "cost.svg", "retrieved-by-calls.svg"):
-        assert set(HOSTILE) <= set(texts(files[name]))
+        assert set(texts(files[name])) >= SHOWN
     for name in ("errors.svg", "ceilings.svg"):
         # Beside a row, a name is on several lines.
         joined = "".join(texts(files[name])).replace(" ", "")
-        assert all(text.replace(" ", "") in joined for text in HOSTILE)
-
-
-def test_control_characters_and_long_names_are_bounded() -> None:
-    cases = [replace(BASE, name="a\nb\x00\x1b[31m\u202e"), replace(BASE, name="x" * 5000)]
-    shown = texts(svg_files(make_report(cases))["recall-by-steps.svg"])
-    assert "a b\ufffd\ufffd[31m\ufffd" in shown
-    assert "x" * 47 + "…" in shown
+        assert all(text.replace(" ", "") in joined for text in SHOWN)
 
 
 def test_a_figure_without_anything_to_show_is_left_out(report: StudyReport) -> None:
@@ -187,12 +145,6 @@ def test_a_figure_without_anything_to_show_is_left_out(report: StudyReport) -> N
     systems = tuple(replace(s, run=replace(s.run, analysis=None)) for s in report.systems)
     sentences = set(svg_files(replace(report, systems=systems)))
     assert sentences == {"changes.svg", "cost.svg", "captions.txt"}
-
-
-def test_captions_name_every_figure(files: dict[str, bytes]) -> None:
-    captions = files["captions.txt"].decode()
-    for name in NAMES:
-        assert f"{name}\n" in captions
 
 
 def test_matplotlib_is_loaded_only_to_draw() -> None:

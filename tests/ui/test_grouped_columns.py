@@ -24,8 +24,3 @@ def test_without_groups_columns_stay_as_they_are() -> None:
     columns = [TableColumn("p", "strict P", heading="strict\nP"), TableColumn("n", "n")]
     cells = [[plain(".75\n.50–1.00"), plain("2")]]
     assert in_groups(columns, cells) == (["strict\nP", "n"], cells)
-
-
-def test_a_table_without_rows_has_its_headings() -> None:
-    columns = [TableColumn("p", "P", group="base"), TableColumn("r", "R", group="base")]
-    assert in_groups(columns, []) == (["base\nP R"], [])

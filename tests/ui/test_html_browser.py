@@ -239,11 +239,3 @@ def test_the_button_changes_between_light_and_dark_and_is_remembered(browser, pa
     browser.media("screen")
     browser.run("document.getElementById('theme').click()")
     assert colour() == light
-
-
-def test_printing_leaves_out_what_can_only_be_clicked(browser, pages):
-    browser.open(pages["modules"])
-    assert browser.pdf().startswith(b"%PDF")
-    hidden = "['nav', '#theme', '#filters'].map((one) => document.querySelector(one).offsetParent)"
-    assert browser.run(hidden) == [None, None, None]
-    assert browser.run("document.querySelector('#scores table').offsetHeight > 0")

@@ -37,11 +37,6 @@ def test_shown_text_has_nothing_that_steers(text):
     seen.encode()
 
 
-@given(st.text(max_size=50).filter(str.isprintable))
-def test_printable_text_is_shown_as_it_is(text):
-    assert shown(text) == text
-
-
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
@@ -64,14 +59,6 @@ def test_short_text_is_cut_with_an_ellipsis():
 
 def spent(index, cost, recall):
     return Point(index, f"s{index}", cost, Aggregate(recall, 9, None, None))
-
-
-def test_the_front_is_what_no_other_beats():
-    systems = [spent(0, 1, 0.2), spent(1, 2, 0.5), spent(2, 2, 0.4), spent(3, 3, 0.5)]
-    assert [one.index for one in pareto_front(systems)] == [0, 1]
-    twins = [spent(0, 1, 0.2), spent(1, 1, 0.2)]
-    assert pareto_front(twins) == twins
-    assert pareto_front([]) == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=8))
@@ -152,17 +139,6 @@ def test_each_mark_of_a_line_has_a_title_of_its_own():
     assert [*map(str.strip, alone)] == ["s, 3: .40"]
 
 
-def test_names_in_figures_are_text(drawings):
-    for drawing in drawings.values():
-        root = ElementTree.fromstring(drawing)
-        assert "<b>" not in drawing
-        assert not list(root.iter("b"))
-    shown = [
-        one.text for one in ElementTree.fromstring(drawings["Ambiguous questions"]).iter("text")
-    ]
-    assert HOSTILE in shown
-
-
 def test_figures_have_the_page_s_colours_and_refer_to_themselves_alone(drawings):
     ids = []
     for title, drawing in drawings.items():
@@ -174,8 +150,3 @@ def test_figures_have_the_page_s_colours_and_refer_to_themselves_alone(drawings)
     styles = importlib.resources.files("branchwise.report.html") / "styles"
     known = set(re.findall(r"(--\w+): ", (styles / "colours.css").read_text(encoding="utf-8")))
     assert set(re.findall(r"var\((--\w+)\)", "".join(drawings.values()))) <= known
-
-
-def test_figures_are_the_same_each_time(drawings):
-    report = make_report([BASE, replace(EXPANDED, name=HOSTILE)])
-    assert {one.title: one.drawing for of in figures(report).values() for one in of} == drawings

@@ -2,22 +2,19 @@
 
 import json
 import re
-import sys
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 
-from branchwise.__main__ import main
 from branchwise.agents.prediction import Prediction
-from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.matcher import Agreement, Disagreement
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
-from branchwise.report.html.page import render_html, write_html
+from branchwise.report.html.page import render_html
 from branchwise.report.study_report import SystemReport, study_report
 from branchwise.report.tables import report_tables
 from support.ui.hostile import SHOWN, hostile_report
@@ -60,39 +57,12 @@ def test_the_main_table_holds_the_means_by_system_and_subset(page):
 
 def test_the_summary_says_each_change_with_its_interval_and_what_it_costs():
     told = words(Page(render_html(make_report([BASE, EXPANDED]))).text)
+    lost = "+extraction: 1 of 4 items failed; each is 0."
+    assert lost in words(Page(render_html(make_report([BASE, EXTRACTED]))).text)
     # By hand: changes of 2/3 and 1/3; t(.975, 1) = 12.71; two of four sign vectors are as extreme.
     change = "strict recall on ambiguous questions +.50 [-1.62, 2.62] (p = .500, n = 2)"
     assert f"+expansion: {change}, cost ×2.00" in told
     assert "5 of 9 gold answers are missing: 60% left out by the agent, 40% never retrieved" in told
-
-
-def test_spending_is_in_tokens_where_a_price_is_unknown(page):
-    assert "tokens ×2.00" in page.text
-    assert "cost ×" not in page.text
-    assert "+extraction: 1 of 4 items failed; each is 0." in words(page.text)
-
-
-def test_changes_are_the_differences_of_the_means(page):
-    rows = page.tables["Changes against base"][1:]
-    assert [cells(row)[:5] for row in rows if len(row) > 1][:4] == [
-        ["+expansion", "2", "+.25", "+.50", "+.50"],
-        ["+extraction", "2", "-.25", "-.17", "±.00"],
-        ["+expansion", "2", "+.50", "+.50", "+.50"],
-        ["+extraction", "2", "±.00", "-.25", "-.50"],
-    ]
-    assert rows[1][3] == "+.50|[-1.62, 2.62] p 1"
-
-
-def test_published_numbers_stand_beside_the_same_benchmark_alone_and_are_marked(page):
-    assert "published" not in words(str(page.tables))
-    known = Page(render_html(make_report(meta={"benchmark": "deepambigqa"})))
-    found = known.tables["Published (deepambigqa): modules by model"]
-    assert [[*row[:4], *row[-3:]] for row in found if row[0] == "GPT-5"] == [
-        ["GPT-5", ".91", ".48", ".13", ".14", ".12", ".02"],
-        ["GPT-5", ".93", ".71", ".21", ".30", ".28", ".03"],
-    ]
-    assert "Published: the numbers of Ji et al. 2025, arXiv:2511.01323" in words(known.text)
-    assert "swap the rows of GPT-4o and GPT-4o-mini" in words(known.text)
 
 
 def test_generated_questions_are_not_passed_off_as_the_benchmarks():
@@ -134,17 +104,6 @@ def test_a_figure_has_a_title_a_description_and_its_numbers(page):
     assert tags.count("details") == len(drawings) + more + 1  # and how to read the page
     for found in drawings:
         assert found["role"] == "img"
-
-
-def test_one_system_is_a_report_without_changes():
-    page = Page(render_html(make_report([BASE])))
-    assert "Changes against base" not in page.tables
-    assert "#changes" not in page.attribute("href")
-    assert [cells(row)[0] for row in page.tables[f"{SCORES} · base"][1:]] == [
-        "ambiguous",
-        "unambiguous",
-        "all",
-    ]
 
 
 def test_a_task_whose_answers_are_sentences_has_its_own_metrics():
@@ -239,14 +198,6 @@ def test_endless_answers_are_cut_and_counted():
     assert max(map(len, branch["r"])) == 400
 
 
-def test_a_report_replaces_the_file_that_is_there(tmp_path):
-    path = tmp_path / "report.html"
-    path.write_text("old")
-    write_html(make_report(), path)
-    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert [found.name for found in tmp_path.iterdir()] == ["report.html"]
-
-
 def test_each_model_has_a_base_that_its_systems_are_compared_with():
     report = make_report(two_models())
     assert [*report.comparisons] == ["gpt, +expansion", "qwen, +extraction"]
@@ -260,15 +211,6 @@ def test_each_model_has_a_base_that_its_systems_are_compared_with():
     assert "qwen reaches:" in text
     assert "Against the base of the same model, question by question:" in text
     assert "Changes against the base of the same model" in page.tables
-
-
-@pytest.mark.parametrize("place", [".", "file/report.html"])
-def test_where_no_file_can_be_written_one_line_says_so(tmp_path, place):
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError) as refused:
-        write_html(make_report(), tmp_path / place)
-    assert str(refused.value).count("\n") == 0
-    assert refused.value.where == str(tmp_path / place)
 
 
 def test_agreement_of_the_matchers_is_shown_where_both_were_asked(page):
@@ -285,36 +227,3 @@ def test_agreement_of_the_matchers_is_shown_where_both_were_asked(page):
         "base", "4", "10", ".90", ".78", "3", "1", "0", "6", "1",
     ]  # fmt: skip
     assert len(found.tables[f"{SCORES} · base"]) == 1 + 3 * 2
-
-
-def test_runs_become_a_page_by_one_command(tmp_path, monkeypatch, capfd):
-    def type_in(*arguments):
-        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert not ended.value.code
-        return capfd.readouterr()
-
-    questions = tmp_path / "q.jsonl"
-    lines = [{"id": f"q{n}", "question": "Who?", "answers": {"default": ["A"]}} for n in range(3)]
-    questions.write_text("\n".join(map(json.dumps, lines)))
-    for name, option in (("plain", ()), ("expanded", ("--expand",))):
-        type_in("run", "--questions", questions, *option, "--out", tmp_path / name)
-    file = tmp_path / "report.html"
-    said = type_in("report", tmp_path / "plain", tmp_path / "expanded", "--html", file)
-    assert said.out == ""
-    assert "report.html: written" in words(said.err)
-    page = Page(file.read_text(encoding="utf-8"))
-    systems = page.tables["Systems"][1:]
-    assert [row[:4] for row in systems] == [
-        ["plain", "–", "offline", "lexical"],
-        ["expanded", "expand: on", "offline", "lexical"],
-    ]
-    (data,) = [text for kind, text in page.scripts if "type" in kind]
-    assert len(json.loads(data)["questions"]) == 3
-
-
-def test_the_order_of_systems_is_the_report_s(page):
-    assert [row[0] for row in page.tables["Systems"][1:]] == [
-        one.name for one in (BASE, EXPANDED, EXTRACTED)
-    ]

@@ -66,18 +66,6 @@ def test_intervals_stand_where_they_are_wanted(intervals: str, row: str, note: b
     assert not any(line.startswith("&") and "{[}" in line for line in shown)
 
 
-def test_rows_stand_in_groups_and_repeat_no_name() -> None:
-    two = [(name, part, 2, MEAN) for part in ("ambiguous", "all") for name in ("a", "b")]
-    shown = lines(replace(table(), rows=tuple(two)))
-    assert shown.count(r"\multicolumn{3}{@{}l@{}}{\itshape ambiguous} \\") == 1
-    assert [line[:4] for line in shown if line.startswith(("a &", "b &"))] == ["a & ", "b & "] * 2
-
-
-def test_a_column_is_a_table_and_a_page_spans_both_columns() -> None:
-    assert r"\begin{table}[tp]" in lines(table(), width=COLUMN)
-    assert r"\begin{table*}[tp]" in lines(table(), width=PAGE)
-
-
 def test_a_table_is_shrunk_to_its_width_where_it_is_wider() -> None:
     shown = lines(table(30), width=COLUMN)
     assert r"\resizebox{\ifdim\width>219.0pt 219.0pt\else\width\fi}{!}{%" in shown
@@ -123,14 +111,6 @@ def test_floats_do_not_wait_for_a_place_without_end() -> None:
     waiting = [part.count(r"\begin{table*}") for part in text.split(r"\clearpage")]
     assert len(waiting) > 2
     assert set(waiting[:-1]) == {10}
-
-
-def test_a_file_a_table_or_one_of_all() -> None:
-    tables = [table(), replace(table(), name="u"), replace(table(), printed=False)]
-    files = latex_files(tables)
-    assert [*files] == ["t.tex", "u.tex"]
-    assert all(text.decode().startswith("% Needs") for text in files.values())
-    assert latex(tables).count("% Needs") == 1
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from rich.console import Console
 from branchwise.eval.errors.labels import ANSWER_ERRORS
 from branchwise.report.exports import csv_files, guarded, markdown
 from branchwise.report.figures.changes import change_figures
-from branchwise.report.figures.cost import cost_figure
+from branchwise.report.figures.cost import cost_figure, pareto_front
 from branchwise.report.figures.errors import error_shares
 from branchwise.report.figures.lines import ceilings, line_figures
 from branchwise.report.figures.losses import losses
@@ -287,16 +287,17 @@ def test_every_note_is_in_every_file_and_on_the_page(outputs: Outputs) -> None:
 def test_the_front_is_the_same_wherever_it_is_drawn(outputs: Outputs) -> None:
     found = cost_figure(outputs.report)
     assert found
-    named = ", ".join(one.name for one in found.front)
+    front = pareto_front(found.points)
+    named = ", ".join(one.name for one in front)
     assert f"the Pareto front ({named})." in outputs.caption
     assert f"the Pareto front ({named})." in words(outputs.page.text)
     (drawn,) = (one.drawing for one in figures(outputs.report)["cost"])
     told = [one.text or "" for one in ElementTree.fromstring(drawn).iter("title")]
     assert [one.split(": ")[0] for one in told if one.endswith(", on the Pareto front")] == [
-        one.name for one in found.points if one in found.front
+        one.name for one in found.points if one in front
     ]
     equal = {one.name for one in outputs.report.systems} & {"twin"}
-    assert equal <= {one.name for one in found.front}
+    assert equal <= {one.name for one in front}
 
 
 def test_systems_and_subsets_come_in_one_order(outputs: Outputs) -> None:
@@ -339,21 +340,20 @@ def test_figures_hold_the_numbers_of_the_tables(outputs: Outputs) -> None:
     errors = {(row["system"], row["subset"]): row for row in outputs.csv["errors"]}
     for subset in report.parts:
         shares = error_shares(report, subset)
-        for one in shares.systems if shares else ():
-            row = errors[guarded(one.name), subset]
-            assert int(row["items"]) == one.counts.items
-            assert int(row["inexact"]) == one.counts.inexact
+        for name, counts in shares.systems if shares else ():
+            row = errors[guarded(name), subset]
+            assert int(row["items"]) == counts.items
+            assert int(row["inexact"]) == counts.inexact
             for group in (kind for own in ANSWER_ERRORS.classes for kind in own.shown):
-                whole, part = one.counts.of_all(group), one.counts.of_inexact(group)
+                whole, part = counts.of_all(group), counts.of_inexact(group)
                 assert row[f"{group.key}_of_all"] == str(whole)
                 assert row[f"{group.key}_of_inexact"] == ("" if part is None else str(part))
     changes = {(row["system"], row["subset"]): row for row in outputs.csv["changes"]}
     for change in change_figures(report):
-        for line in change.rows:
-            for one in line.differences:
-                assert one.difference == float(
-                    changes[guarded(line.name), one.subset][change.metric.key]
-                )
+        for name, differences in change.rows:
+            for one in differences:
+                row = changes[guarded(name), one.subset]
+                assert one.difference == float(row[change.metric.key])
     for subset in report.subsets:
         missing = {r["system"]: r for r in outputs.csv["missing"] if r["subset"] == subset}
         ways = {r["system"]: r for r in outputs.csv["ceilings"] if r["subset"] == subset}

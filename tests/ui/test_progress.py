@@ -131,15 +131,6 @@ def test_a_run_says_what_is_opened_and_what_is_waited_for(on_terminal):
     ]
 
 
-def test_hostile_ids_and_errors_cannot_steer_the_terminal(in_pipe):
-    with RunProgress(1) as run:
-        run.ended(QUESTION, {"error": "server: \x9b31m no"})
-    failed, ended = in_pipe.read()
-    assert "[red]: server:" in failed
-    assert failed.isprintable()
-    assert ended.startswith("1/1 ended")
-
-
 def test_plain_lines_come_at_first_every_half_minute_and_when_it_is_back() -> None:
     gone, lines = Gone(), list[str]()
     printer = OutagePrinter(gone, lines.append, "request")

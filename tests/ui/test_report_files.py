@@ -59,8 +59,3 @@ def test_a_place_that_cannot_be_written_is_named(
     with pytest.raises(InputError) as raised:
         exports.write([report])
     assert str(raised.value).startswith(why)
-
-
-def test_nothing_is_wanted_where_nothing_is_named() -> None:
-    assert not Exports().wanted
-    assert Exports(figures=Path("f")).wanted

@@ -6,13 +6,9 @@ from dataclasses import replace
 import pytest
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.judging.matcher import Agreement
-from branchwise.eval.tasks import get_task
 from branchwise.report.study_report import StudyReport
 from branchwise.report.table import CellValue, Table
 from branchwise.report.tables import report_tables
-from branchwise.report.tables.published import published_tables
-from branchwise.runs.scoring.scored import TracedRun
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 
@@ -37,20 +33,6 @@ def row(found: Table, *first: CellValue) -> dict[str, CellValue]:
 def mean(cell: CellValue) -> float | None:
     assert isinstance(cell, Aggregate)
     return cell.mean
-
-
-def test_results_are_means_over_questions_by_system_and_subset(report: StudyReport) -> None:
-    found = table(report, "results")
-    base = row(found, "base", "ambiguous")
-    assert mean(base["strict_precision"]) == pytest.approx((1 + 1 / 2) / 2)
-    assert mean(base["strict_recall"]) == pytest.approx((1 / 3 + 1 / 3) / 2)
-    assert mean(base["strict_em"]) == 0
-    assert base["n"] == 2
-    everything = row(found, "base", "all")
-    assert mean(everything["strict_recall"]) == pytest.approx((1 / 3 + 1 + 1 / 3 + 0) / 4)
-    assert mean(everything["strict_em"]) == 1 / 4
-    expanded = row(found, "+expansion", "ambiguous")
-    assert mean(expanded["strict_recall"]) == pytest.approx((1 + 2 / 3) / 2)
 
 
 def test_changes_have_an_interval_and_a_corrected_p(report: StudyReport) -> None:
@@ -84,18 +66,6 @@ def test_lost_answers_are_counted_by_place_and_add_up(report: StudyReport) -> No
     assert row(wrong, "base", "all")["wrong_unsupported"] == 2
     assert all(cells[2] == sum(cells[3:]) for cells in wrong.rows)
     assert row(table(report, "items"), "+extraction", "all")["items_failed"] == 1
-
-
-def test_columns_of_kinds_that_nobody_has_are_not_printed(report: StudyReport) -> None:
-    found = table(report, "missing")
-    printed = {column.key for column in found.as_printed().columns}
-    assert {column.key for column in found.columns} - printed == {
-        "missing_wrong_branch",
-        "missing_unreadable",
-        "missing_node",
-        "missing_perhaps_stated",
-        "missing_not_in_corpus",
-    }
 
 
 def test_costs_are_by_role_and_unknown_ones_are_not_zero(report: StudyReport) -> None:
@@ -170,12 +140,6 @@ def test_own_systems_stand_above_the_published_in_the_same_settings() -> None:
     assert "origin" in {column.key for column in found.as_printed().columns}
 
 
-def test_published_numbers_of_another_task_are_not_shown() -> None:
-    report = make_report(meta={"benchmark": "deepambigqa"})
-    other = replace(report, task=get_task("condambigqa"))
-    assert list(published_tables(other)) == []
-
-
 def test_a_single_run_has_no_changes_and_a_task_of_sentences_no_losses(
     report: StudyReport,
 ) -> None:
@@ -194,15 +158,6 @@ def test_a_single_run_has_no_changes_and_a_task_of_sentences_no_losses(
     }
 
 
-def test_scores_of_both_matchers_stand_under_each_other(report: StudyReport) -> None:
-    base = report.systems[0]
-    scorer = replace(base.scores.scorer, matcher="llm", model="openai:m")
-    both = replace(base.run, scores=replace(base.scores, scorer=scorer), lexical=base.scores)
-    found = table(replace(report, systems=(replace(base, run=both),), comparisons={}), "results")
-    assert [cells[1] for cells in found.rows[:2]] == ["lexical", "llm (openai:m)"]
-    assert "scored_by" in {column.key for column in found.as_printed().columns}
-
-
 def test_systems_say_what_they_change_and_how_their_items_ended(report: StudyReport) -> None:
     found = row(table(report, "systems"), "+extraction")
     assert found["changes"] == "extraction: on, tools: local_retriever + wikisparql"
@@ -218,32 +173,3 @@ def test_every_row_fits_its_columns_and_names_are_safe_and_different() -> None:
         keys = [column.key for column in found.columns]
         assert len(set(keys)) == len(keys)
         assert all(len(cells) == len(keys) for cells in found.rows)
-
-
-def test_matchers_that_were_both_asked_are_compared(report: StudyReport) -> None:
-    base = report.systems[0]
-    agreement = Agreement(
-        both=3, lexical_only=1, llm_only=0, neither=4, questions=2, differences=()
-    )
-    settled = replace(base.run.settled, agreement=agreement)
-    asked = replace(base, run=replace(base.run, settled=settled))
-    found = table(replace(report, systems=(asked, *report.systems[1:])), "agreement")
-    (cells,) = found.rows
-    assert cells[:4] == ("base", 2, 8, 7 / 8)
-    # Chance agreement: 4/8 * 3/8 + 4/8 * 5/8 = 1/2.
-    assert cells[4] == pytest.approx((7 / 8 - 1 / 2) / (1 - 1 / 2))
-
-
-def test_epochs_are_set_beside_each_other(report: StudyReport) -> None:
-    base = report.systems[0]
-    analysis = base.run.analysis
-    assert analysis is not None
-    again = tuple(replace(one, item=replace(one.item, epoch=1)) for one in analysis.items)
-    traced = TracedRun((*analysis.items, *again), ())
-    twice = replace(analysis, read=lambda: traced)
-    found = table(
-        replace(report, systems=(replace(base, run=replace(base.run, analysis=twice)),)), "epochs"
-    )
-    recall = row(found, "base", "ambiguous", "strict R")
-    assert (recall["epochs"], recall["n"], recall["within"], recall["between"]) == (2, 2, 0, 0)
-    assert recall["best"] == recall["worst"] == pytest.approx(1 / 3)
