@@ -48,7 +48,7 @@ def search(manner: Manner, system: System, questions: QuestionSet, folder: Path)
     """Run the questions into a new run folder, which replaces an older one, and measure them."""
     agent = Agent(system, model=ScriptedSearcher(manner=manner))
     shutil.rmtree(folder, ignore_errors=True)
-    create_run(folder, run_spec(questions, agent, None, 1, BY_NAMES), questions.questions)
+    create_run(folder, run_spec(questions, agent.system, agent, 1, BY_NAMES), questions.questions)
     with RunStore(folder) as store:
         task = get_task(questions.task)
         state = asyncio.run(run_pending(store, agent, task, concurrency=AT_ONCE, observer=Silent()))

@@ -153,13 +153,7 @@ def _run(design: StudyDesign, folder: Path, pace: StudyPace) -> StudyRun:
     several = extracts or asks_several(design.questions.task)
     systems = len(design.systems)
     allow_open_files(pace.concurrency, several=several, runs=systems)
-    # Now: every run has up to seven, and would otherwise fail half-way.
-    needed, allowed = 7 * systems + 64, resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if allowed != resource.RLIM_INFINITY and allowed < needed:
-        raise InputError(
-            f"{systems} systems need {needed} open files, and this process may have {allowed}",
-            remedy=f"raise the limit (ulimit -n {needed}), or split the study",
-        )
+    _check_open_files(systems)
     assert pace.prices is not None
     with StudyProgress(
         pace.prices,
@@ -169,6 +163,16 @@ def _run(design: StudyDesign, folder: Path, pace: StudyPace) -> StudyRun:
         retry_failed=pace.retry_failed,
     ) as live:
         return run_study(design, folder, pace, live)
+
+
+def _check_open_files(systems: int) -> None:
+    """Refuse now what would fail half-way: every run has up to seven files open."""
+    needed, allowed = 7 * systems + 64, resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if allowed != resource.RLIM_INFINITY and allowed < needed:
+        raise InputError(
+            f"{systems} systems need {needed} open files, and this process may have {allowed}",
+            remedy=f"raise the limit (ulimit -n {needed}), or split the study",
+        )
 
 
 def finish(

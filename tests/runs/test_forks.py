@@ -115,11 +115,6 @@ def fork_of(path, question, step, out, **changes):
     return read(made)
 
 
-def shown_to(chat_server, sent):
-    """The messages of the requests to the agent since `sent` requests had come."""
-    return [body["messages"] for body in chat_server.requests[sent:]]
-
-
 def test_saving_a_step_unchanged_leaves_it_as_it_was(parent):
     path = parent(expand=True, extract=True)
     kinds = set()
