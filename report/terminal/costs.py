@@ -23,6 +23,7 @@ from branchwise.runs.studies.plan import (
     MODULE_INPUT,
     PREDICTED,
     REPLY,
+    GradingPlan,
     PlanTotal,
     StudyPlan,
     SystemPlan,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from branchwise.agents import restraints
 from support.chat_server import Answer, Body, ChatServer
 from support.runs.fork_scripts import SCRIPT
 from support.runs.kept_commands import FORKS, RUNS
@@ -46,7 +47,7 @@ class Served:
 @pytest.fixture
 def kept(tmp_path: Path, type_in: TypeIn, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy, with an index."""
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
     monkeypatch.chdir(shutil.copytree(HERE / "files", tmp_path / "files"))
     assert type_in("corpus", "index", "C", "--kind", "bm25")[0] == 0
     return tmp_path / "files"
