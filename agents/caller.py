@@ -133,9 +133,10 @@ class ModelCaller:
     ) -> Reply:
         """The model's next message: the recorded one where the journal has it.
 
-        `schema` (JSON schema of the answer) goes only with calls without tools. `time_left`, in
-        seconds, bounds every request and every wait. A fresh reply is recorded before it returns.
-        Raises ModelError if no attempt brought one.
+        `schema` (JSON schema of the answer) goes only with calls without tools: under a grammar
+        several servers stop calling tools. `time_left`, in seconds, bounds every request and every
+        wait. A fresh reply is recorded before it returns. Raises ModelError if no attempt brought
+        one.
         """
         tool_set = self._tool_set(tools)
         conversations = self._hashed.setdefault(journal, defaultdict(ConversationDigest))
@@ -190,6 +191,7 @@ class ModelCaller:
         """Whether tools go in the text: by choice, or since the server refused them.
 
         Digests follow the choice alone, so that a run can be continued whatever its server refuses.
+        Without its tools the agent could not search, and would be another system.
         """
         return self._text or "tools" in self._endpoint.refused
 

@@ -155,6 +155,7 @@ def object_in(text: str) -> Mapping[str, Any] | None:
 
 def says_something(value: Any, but: Iterable[str] = ()) -> bool:
     """Whether JSON data holds more than blanks, anywhere but under the keys `but`."""
+    # What says something that cannot be read is a format error, never an empty answer.
     if isinstance(value, Mapping):
         return any(says_something(v, but) for k, v in value.items() if k not in but)
     if isinstance(value, list):

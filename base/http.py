@@ -285,6 +285,7 @@ async def _answer(pool: "httpx.AsyncHTTPTransport", sent: "httpx.Request") -> "h
 
 def _redirected(url: "httpx.URL", reply: HttpReply) -> "httpx.URL":
     """Where a redirect leads. Raises ExchangeError for nowhere and for another host."""
+    # Followed by hand: httpx makes a GET of a POST, and each address is asked for its own key.
     to = url.join(reply.headers.get("Location", ""))
     if "Location" not in reply.headers or to.scheme not in ("http", "https", "ftp"):
         raise ExchangeError("redirect", str(reply.status))

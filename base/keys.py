@@ -1,4 +1,9 @@
-"""Which key and which of a user's headers go to which address."""
+"""Which key and which of a user's headers go to which address.
+
+Asked for each request, by its own address, so that neither a redirect nor a library's default
+carries a key elsewhere. Keys are read when they are sent: no object holds one that could be
+printed, compared or stored.
+"""
 
 import os
 import re

@@ -2,6 +2,7 @@
 
 Servers and plug-ins repeat keys: in error messages, in echoed headers, in what a model "answers".
 Everything that they return passes through `without_keys` before it is used.
+Were keys struck out only on writing, a resumed run would compute other digests of its replies.
 """
 
 import base64

@@ -5,6 +5,9 @@ digits and `_`) that are not among Lucene's 33 English stop words, and the Snowb
 k1 is 1.2 and b .75, which tantivy fixes; it keeps the length of a passage in one byte, as Lucene
 does. A passage that shares no term with the query is not a result. Queries are terms, never
 tantivy's query language.
+
+Titles are no field of their own: with a weight of .5 they find .04 more of the support on 2Wiki,
+whose questions name it, and .02 less on worlds.
 """
 
 import re

@@ -47,7 +47,8 @@ class EncoderIdentity(BaseModel):
 
 
 class Manifest(BaseModel):
-    """An index: of which corpus, made how. Written last, so what has one is whole."""
+    """An index: of which corpus, made how. Written last, so what has one is whole. Passages
+    are never added to one: what a search finds follows from the files alone."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -55,6 +55,8 @@ def align(gold: Sequence[str], predicted: Iterable[str]) -> Alignment:
     an alignment. Ties are broken by name, so the order of branches changes nothing, in the gold or
     in the prediction.
     """
+    # Left out, an empty branch would come back with its first answer and could displace another:
+    # a right answer would then lower recall.
     names = sorted(set(predicted))
     if len(gold) == 1:
         return dict.fromkeys(names, 0)

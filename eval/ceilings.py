@@ -100,6 +100,7 @@ def in_order(items: Iterable[_Item]) -> list[_Item]:
 def with_evidence(items: Sequence[TracedItem]) -> list[TracedItem]:
     """The items whose evidence is known: none where no item of the set recorded any, as without
     tools. Where others searched, an item that did not is known to have found nothing."""
+    # To leave out those that found nothing would flatter the system.
     if not any(item.has_evidence for item in items):
         return []
     return [item for item in items if item.evidence is not None]

@@ -155,6 +155,8 @@ def best_gold_sets(task: "Task", items: Iterable[AnsweredItem]) -> list[Answered
     with the most branches, the most answers, then the first by its text: the order of gold sets
     changes nothing. Undecided items are tried by every gold set.
     """
+    # One set for all metrics: the best of each by itself would be higher, but no error could be
+    # said to explain it.
     grouped: list[list[AnsweredItem]] = []
     for item in each_gold_set(items):
         if grouped and _is_by_next_set(grouped[-1][-1], item):

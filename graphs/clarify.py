@@ -4,6 +4,8 @@ Each stage is a conversation of its own (`graphs/stage.py`), which begins with i
 has all turns and calls of the budget; tokens and seconds are the item's. Options are answered at
 the same time, each with an equal part of the tokens that are left: all of them, or those that a
 person chooses, and then a question that has not several is answered as it is.
+With shared turns, the options of a long question would be answered without a search; with equal
+parts of the tokens, what one option may spend does not depend on the others.
 """
 
 import operator

@@ -73,6 +73,7 @@ async def ask_module(
     except ModelError as error:
         if error.is_everywhere:
             raise
+        # Not kept in the journal: `resume` repeats the call.
         return ModuleReply("", error=f"{error.kind}: {error}", seconds=time.perf_counter() - began)
     context.charge(role, reply)
     text = str(reply.message.text)

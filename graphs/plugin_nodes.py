@@ -56,6 +56,7 @@ class NodePlugin(Plugin):
     plugin_group: ClassVar[Group] = "nodes"
     fills: ClassVar[tuple[str, ...]] = ("corpus", "graph", "run", "settings")
     may_wait: ClassVar[bool] = True
+    # A slot, not a free edge: a fork must know where it enters, and what the agent has seen.
     slot: NodeSlot
     state: str
     seconds: float = DEFAULT_SECONDS

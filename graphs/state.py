@@ -112,7 +112,8 @@ class Spent:
 @dataclass(frozen=True)
 class PassageExtract:
     """What was extracted of a passage so far: the content words of the searches for which it was,
-    and the spans, those of one extraction together."""
+    and the spans, those of one extraction together. In the state, so that a resumed run and a
+    fork ask the extractor for what the run asked."""
 
     words: tuple[str, ...] = ()
     spans: tuple[tuple[str, ...], ...] = ()

@@ -179,6 +179,7 @@ class _Turn:
 
 def _refusal(call: Mapping[str, Any], tools: Mapping[str, BaseTool]) -> CallOutcome | None:
     """Why a call cannot be made at all: arguments that are not a JSON object, an unknown tool."""
+    # It counts against the tool-call budget: a model that writes nothing else has to stop.
     if call.get("type") == "invalid_tool_call" or not isinstance(call["args"], dict):
         return _refused(
             "the arguments are not a JSON object; send the call again with valid JSON", "arguments"

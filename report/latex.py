@@ -146,6 +146,7 @@ def _grid_columns(
         yield made(column.title, map(GridCell, means))
         yield made("95% interval", map(GridCell, ends))
     elif intervals == "below":
+        # Beside the means most tables would be too wide.
         yield made(column.title, (GridCell(mean, under=end) for mean, end in pairs))
     else:
         yield made(column.title, (GridCell(mean, end) for mean, end in pairs))
@@ -237,7 +238,7 @@ def _floats(table: Table, look: LatexLook) -> Iterator[str]:
     environment = "table" if look.width <= _WIDEST_COLUMN else "table*"
     for number, page in enumerate(pages, start=1):
         which = f" ({number}~of~{len(pages)})" if len(pages) > 1 else ""
-        # A later one has the number of the first.
+        # A later one has the number of the first: `longtable` does not work in two columns.
         label = f"\\label{{tab:{table.name}}}\n" if number == 1 else ""
         again = "\\addtocounter{table}{-1}\n" if number > 1 else ""
         yield (

@@ -3,7 +3,9 @@ earlier run's.
 
 The estimate of a total is the sample's mean times the items, with the cost of those that the run
 keeps as it is. Its range is mean * exp(+-t s / (m sqrt(n))), m and s the mean and the standard
-deviation of n items, t of Student's distribution: costs are skewed, and never below 0."""
+deviation of n items, t of Student's distribution: costs are skewed, and never below 0.
+From five answers, nothing cleverer came nearer in simulations.
+"""
 
 import math
 import random

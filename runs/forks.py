@@ -1,4 +1,7 @@
-"""Forks: an item re-entered at a step of its trace and run to its end with a change."""
+"""Forks: an item re-entered at a step of its trace and run to its end with a change.
+
+No response is copied: the fork would read it back instead of asking anew.
+"""
 
 import json
 import re

@@ -276,6 +276,7 @@ class _Conversation:
                 yield session
             return
         # Not the adapters' session: its program writes to the stderr of the time of their import.
+        # No `env`: the SDK then hands on a few variables (PATH, HOME, ...) and so none of our keys.
         program = StdioServerParameters(
             command="sh",
             args=["-c", _IN_A_GROUP, "sh", *self._server.command],

@@ -29,7 +29,9 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class McpTool(PluggedTool):
-    """One tool of a server. Its identity is the server's name and version and its own schema."""
+    """One tool of a server. Its identity is the server's name and version and its own schema. It
+    is called here: the adapters' conversion hands pictures to the model, raises on sound and loses
+    arguments called `config` or `runtime`."""
 
     server: SkipValidation[McpServer]
 

@@ -287,6 +287,7 @@ async def rendered(
     artifact: Mapping[str, Any],
 ) -> list[str]:
     """The lines that a renderer shows for a call, bounded; if it fails, one line that says so."""
+    # When the call is made, and kept: opening a trace, perhaps another person's, imports no code.
 
     def lines(arguments: Any, content: str, artifact: Any) -> str:
         shown = render(arguments, content, artifact)

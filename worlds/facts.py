@@ -1,4 +1,8 @@
-"""The facts of a world: dates that agree with each other, links, and what follows from them."""
+"""The facts of a world: dates that agree with each other, links, and what follows from them.
+
+Years, not days, keep the order: what must come later comes in a later year, so that full dates
+never contradict each other.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto

@@ -77,6 +77,7 @@ def statement_object(world: World, fact: Fact, value: FactValue) -> str:
 def statements(world: World, qid: str, fact: Fact, values: list[FactValue]) -> Iterator[str]:
     """The lines of what a relation says of an entity. A value with times has a node of its own with
     qualifiers, too; its name follows from what it says, so that no counter is needed."""
+    # Nodes for statements without a time would make the graph three times as large.
     number = fact.relation.property
     for value in values:
         content = statement_object(world, fact, value)

@@ -16,7 +16,7 @@ from branchwise.corpora.conditions.documents import AnyOf, Atom, Expression
 from branchwise.corpora.conditions.spreading import places
 
 MAX_GROUPS = 10_000
-"""Of one question."""
+"""Of one question. A bound, not a time limit: every machine refuses the same questions."""
 MAX_CONFLICTS = 100_000
 """Of one call of the SAT solver: a second or two. Documents as people write them need a few."""
 

@@ -23,6 +23,9 @@ another are left out.
 
 Where a group is empty (the scenario is enough), it is the only one that stays: nothing more is
 needed, and the answer has no groups. "no" and 0 have none either.
+
+If relations helped in 1, every group would come again with a narrower condition in place of a
+wider one, and a document's answer would name other documents.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

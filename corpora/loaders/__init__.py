@@ -1,4 +1,7 @@
-"""Question sets from files of many forms, loaded for use or checked for every mistake."""
+"""Question sets from files of many forms, loaded for use or checked for every mistake.
+
+What can mean one thing only is read, what could mean two is refused: a guess would change scores.
+"""
 
 import hashlib
 from collections import Counter

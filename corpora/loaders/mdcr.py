@@ -2,6 +2,7 @@
 
 Format: our own JSON (docs/benchmarks/mdcr.md); the published form will be read when a published
 file is at hand. A scenario becomes a question of each kind; the solver works out its gold answer.
+Gold is never read beside what it follows from, with which it could disagree.
 """
 
 from collections.abc import Iterator, Mapping

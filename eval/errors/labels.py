@@ -148,7 +148,8 @@ class ErrorType(Generic[T_contra]):
 @dataclass(frozen=True)
 class ErrorClass(Generic[T_contra]):
     """Error types that belong together; an item of any of them is of the class. `published`: the
-    class as its paper words it, where that is not the same, counted beside the types."""
+    class as its paper words it, where that is not the same, counted beside the types. Labels
+    of answers know no classes, which can be regrouped without scoring anything again."""
 
     key: str
     title: str

@@ -61,7 +61,8 @@ Indices = tuple[int | None, ...]
 @dataclass(frozen=True)
 class MappingRequest:
     """A user message that asks to map `keys` to `values`, both as the model sees them, by ids: a
-    letter and a number from 1 (`n1`, `r1`)."""
+    letter and a number from 1 (`n1`, `r1`). So a name can neither be miscopied nor pose as an
+    instruction."""
 
     message: str
     keys: tuple[str, ...]

@@ -1,6 +1,7 @@
 """An extractor's requests: concurrent, bounded, in an order that a replay finds again.
 
-Several passages are read with one request, and alone those for which that brought nothing.
+Several passages are read with one request, and alone those for which that brought nothing: one
+request for each passage takes ten times the agent's own requests.
 """
 
 import asyncio

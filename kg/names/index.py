@@ -1,4 +1,7 @@
-"""The names of a built graph: what they were read from, things by name, and labels of things."""
+"""The names of a built graph: what they were read from, things by name, and labels of things.
+
+Apart from the triples: a triple store cannot find misspelt names.
+"""
 
 import json
 import sqlite3

@@ -9,6 +9,7 @@ On Wikidata, `SERVICE wikibase:label` binds `?xLabel`, `?xDescription` and `?xAl
 * `?xAltLabel`: the aliases in the first of the languages, joined with commas.
 
 What a query binds itself, under whatever name, is left alone.
+For endpoints as well: only Wikidata's has the service.
 """
 
 import re

@@ -51,6 +51,7 @@ CALLS = SpendingUnit(
 
 def spending(report: StudyReport) -> SpendingUnit | None:
     """Money where all costs are known and something is paid, else tokens, else calls, else None."""
+    # To leave out unpriced systems would compare other systems than the page does.
     for unit in (COST, TOKENS, CALLS):
         values = [unit.of(system.run.costs) for system in report.systems]
         if None not in values and any(values):

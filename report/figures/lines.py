@@ -53,7 +53,8 @@ BY_PROTOCOL = frozenset({"protocol", "at_most", "shots"})
 """What systems may differ in that are compared by protocol."""
 
 FEW = 5
-"""A mean of fewer questions says little: it is drawn hollow, and no line joins it."""
+"""A mean of fewer questions says little: it is drawn hollow, and no line joins it. It is
+not left out: the figure would hide that there are such questions."""
 _HOLLOW = f" Hollow points that no line joins are of fewer than {FEW} questions."
 
 SizedMean = tuple[Aggregate, int]

@@ -1,4 +1,7 @@
-"""What a paper published on the benchmark, below the report's own systems in the same settings."""
+"""What a paper published on the benchmark, below the report's own systems in the same settings.
+
+Never rows among the measured ones: the paper's questions, prompts and means are its own.
+"""
 
 import re
 from collections.abc import Iterator

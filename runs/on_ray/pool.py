@@ -33,7 +33,8 @@ from branchwise.runs.store import PendingItem
 _STRAGGLERS = 2.0
 """Seconds for which those that open later than the first are waited for, to notice refusals."""
 _MOST_DEATHS = 5
-"""Workers that may die with an item that gets no further, or one after the other while opening."""
+"""Workers that may die with an item that gets no further, or one after the other while opening:
+without a bound the pass would go on for ever."""
 
 
 class RayPool:

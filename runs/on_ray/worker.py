@@ -1,4 +1,7 @@
-"""The actor that answers items: agents of a pass's systems, and a channel to who writes the run."""
+"""The actor that answers items: agents of a pass's systems, and a channel to who writes the run.
+
+Keys do not travel, since Ray encrypts nothing by itself: nodes have their own in the environment.
+"""
 
 import asyncio
 import os

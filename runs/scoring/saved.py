@@ -169,6 +169,7 @@ def made_of(store: str) -> str:
 @functools.cache
 def _code_digest() -> str:
     """Of the source of all that scoring runs, and of the libraries that compute for it."""
+    # Not a version number, which someone would have to remember to raise.
     found = hashlib.sha256(repr([(name, version(name)) for name in _LIBRARIES]).encode())
     for folder in _SCORED_BY:
         root = Path(str(files(f"branchwise.{folder}")))

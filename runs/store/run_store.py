@@ -191,7 +191,9 @@ class Commits(Protocol):
 
 class ItemJournal:
     """Implements `agents.journal.Journal` for an item. Events wait in memory and travel with the
-    next response, so tracing costs no commits; the last ones and the final row are one batch."""
+    next response, so tracing costs no commits; the last ones and the final row are one batch.
+    Replies stand in responses and in events: events of an unfinished attempt are discarded, its
+    responses are needed by the next one."""
 
     def __init__(self, writer: Commits, beginning: Beginning) -> None:
         self._writer = writer

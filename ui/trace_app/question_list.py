@@ -1,4 +1,7 @@
-"""The list of questions, drawn line by line: its columns, their heads, its rows."""
+"""The list of questions, drawn line by line: its columns, their heads, its rows.
+
+Not a DataTable, which reads every row before it shows one.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,6 +4,7 @@ A shape is written as its operations in order, one letter each: A(tomic), J(oin)
 G(roup by), U(nion), I(ntersection), D(ifference). As in reverse Polish notation an operation takes
 the latest sets: "AJAFD" are the relatives of what an entity is related to, but those that are in a
 filtered second set. The first A is the focus.
+Forward over the facts, since most plans from templates would come out empty.
 """
 
 from collections import Counter

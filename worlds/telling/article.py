@@ -38,6 +38,7 @@ class EntityMentions:
 
     def title(self, entity: int) -> str:
         """The title of its article: the name; where others share it, with what tells it apart."""
+        # All who share a name are told apart: one with the bare name could not name a branch.
         label = self._world.label(entity)
         if not self._world.shared[entity]:
             return label

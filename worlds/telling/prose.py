@@ -1,5 +1,8 @@
 """What templates say: a world's prose, read from YAML files and checked against the facts
-to tell. docs/worlds.md explains templates: text, [alternatives|...] and {slots}."""
+to tell. docs/worlds.md explains templates: text, [alternatives|...] and {slots}.
+No grammar library: what is said depends on which facts a sentence tells, what is still untold
+and whom a pronoun means.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

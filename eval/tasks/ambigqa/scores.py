@@ -33,6 +33,7 @@ def plain_text(text: str) -> str:
 
 def answer_f1(gold: Sequence[Iterable[str]], predicted: Sequence[str]) -> float:
     """2 right / (gold + predicted); 0 where either is empty. `gold`: the forms of each answer."""
+    # Not the maximum matching of our own scores: a score of this name is computed as published.
     places: dict[str, deque[int]] = defaultdict(deque)
     for place, text in enumerate(predicted):
         places[plain_text(text)].append(place)
