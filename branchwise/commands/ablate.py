@@ -68,7 +68,8 @@ def ablate(
     pilot, max_cost = options.pilot, options.max_cost
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     place = options.place
-    loaded = load_study(study).with_keys(read_keys(key))
+    given = read_keys(key)  # before the file is read, as every command does
+    loaded = load_study(study).with_keys(given)
     keys = Keys(loaded.study.keys)
     design = StudyDesign.of(loaded)
     folder = out or Path("studies") / design.name

@@ -19,8 +19,7 @@ from branchwise.tools.plugin_tools import (
     ToolPlugin,
 )
 from branchwise.trace.events import Event
-from branchwise.ui.steps.describe import blocks
-from branchwise.ui.steps.words import Around
+from branchwise.ui.steps.words import Around, blocks
 
 
 def seen(plugin: ToolPlugin) -> Any:
