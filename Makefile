@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal --ignore tests/peers
 
-.PHONY: demo check quick resolves test test-hard peers test-peers extras fuzz install lint format bench dist clean
+.PHONY: demo check quick resolves test test-all test-hard peers test-peers extras fuzz install lint format bench dist clean
 
 demo: $(BIN)/branchwise
 	@$(BIN)/branchwise demo
@@ -42,8 +42,12 @@ resolves: install
 	@$(BIN)/pip install --quiet --dry-run --python-version $(ON) --only-binary=:all: \
 		--target $(VENV)/none . && echo "Python $(ON): resolves"
 
+# Before a commit: all but what takes long, a browser, a terminal or fuzzing, which CI runs.
 # `worksteal` leaves the tests of a file together, with what they share: corpora, servers, wheels.
 test: install
+	@$(PYTEST) --ignore tests/fuzz -m "not (long or browser or terminal)"
+
+test-all: install
 	@$(PYTEST)
 
 # The whole suite in random order while every core is busy with something else.

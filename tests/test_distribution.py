@@ -66,6 +66,7 @@ def run(light: Path, tmp_path: Path) -> Run:
     return called
 
 
+@pytest.mark.long
 def test_the_source_archive_holds_everything_but_git_s_own(built: tuple[Path, Path, Path]):
     tree, unpacked, _ = built
     known = {file.relative_to(tree) for file in tree.rglob("*") if file.is_file()}
@@ -77,6 +78,7 @@ def test_the_citation_has_the_version_of_the_package():
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_a_light_install_runs_scores_and_reports_a_remote_search(run, chat_server, tmp_path):
     chat_server.play(
         [
@@ -98,6 +100,7 @@ def test_a_light_install_runs_scores_and_reports_a_remote_search(run, chat_serve
     assert run("-c", lacking).stdout == "[None, None]\n"
 
 
+@pytest.mark.long
 def test_a_light_install_builds_and_searches_a_corpus_by_words(run, tmp_path):
     (tmp_path / "p.jsonl").write_text('{"id": "p1", "contents": "Jaws\\nA film."}\n')
     built = run(*BRANCHWISE, "corpus", "build", "--from", "p.jsonl", "--out", "C")
@@ -113,12 +116,14 @@ def test_a_light_install_makes_and_queries_a_world(run):
     assert "n" in run(*BRANCHWISE, "kg", "query", "W", query).stdout
 
 
+@pytest.mark.long
 def test_a_light_install_runs_the_demo(run, tmp_path):
     shown = run(*BRANCHWISE, "demo", "--out", "D", "--questions", "3").stdout
     assert "answer sets · run" in shown
     assert (tmp_path / "D" / "world" / "study" / "report.html").is_file()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "extra"),
     [

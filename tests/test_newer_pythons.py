@@ -128,6 +128,7 @@ def test_the_product_uses_nothing_that_newer_pythons_drop() -> None:
     assert found == set()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_every_module_compiles_and_is_imported_without_a_warning() -> None:
     """In a process of its own: what is imported already says nothing again."""

@@ -106,6 +106,7 @@ def ways_in(source: str) -> set[str]:
     return {word for words in found if len(words) > 1 for word in words}
 
 
+@pytest.mark.long
 def test_no_module_but_a_tasks_own_names_a_task_or_a_metric() -> None:
     sources = {
         file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in product_files()

@@ -112,6 +112,7 @@ def test_a_view_may_look_into_what_it_is_a_view_of():
     assert raw_readings("class Shown:\n    def f(self): return self.data['how']") == ["self.data"]
 
 
+@pytest.mark.long
 def test_no_file_looks_into_an_events_data():
     assert looking(raw_readings) == {}
 

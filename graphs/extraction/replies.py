@@ -9,10 +9,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from branchwise.base.text import one_line, whole_characters
-from branchwise.graphs.extraction.materials import Material
 from branchwise.graphs.list_replies import (
     MAX_ITEMS,
     REPEATED,
@@ -23,6 +22,9 @@ from branchwise.graphs.list_replies import (
     without_fences,
 )
 from branchwise.trace.parts import Dropped
+
+if TYPE_CHECKING:
+    from branchwise.graphs.extraction.materials import Material
 
 MAX_SPANS = 50
 """Of one passage. Together they are never longer than the passage: they do not overlap."""
@@ -155,7 +157,7 @@ class Sections:
     strayed: frozenset[int] = frozenset()
 
 
-def read_sections(reply: str, materials: Sequence[Material]) -> Sections:
+def read_sections(reply: str, materials: "Sequence[Material]") -> Sections:
     """What a reply says of each passage; nothing where it names none. Never raises."""
     reader = _SectionReader(materials)
     lines = [line for raw in without_fences(reply) if (line := one_line(raw))]
@@ -169,7 +171,7 @@ def read_sections(reply: str, materials: Sequence[Material]) -> Sections:
 
 
 class _SectionReader:
-    def __init__(self, materials: Sequence[Material]) -> None:
+    def __init__(self, materials: "Sequence[Material]") -> None:
         self._titles = [material.title for material in materials]
         self._passages = [FoldedPassage(material.text) for material in materials]
         self._left = MAX_ITEMS * len(materials)

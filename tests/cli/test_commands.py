@@ -224,6 +224,7 @@ def test_what_goes_to_a_closed_pipe_ends_quietly(type_in, questions, tmp_path, c
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_the_demo_runs_twice_into_one_folder(type_in, tmp_path):
     code, out, err = type_in("demo", "--out", tmp_path / "demo", "--questions", "3")

@@ -35,6 +35,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(ROOT / "examples" / "recorded" / "kg", folder))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_every_printing_command_goes_on(
     encoding: str, questions: Path, recorded: Path, tmp_path: Path
@@ -57,6 +58,7 @@ def test_every_printing_command_goes_on(
     assert b"?" in typed(encoding, "questions", "info", questions, "--id", "日本").stdout
 
 
+@pytest.mark.long
 def test_json_stays_what_it_is(recorded: Path) -> None:
     path = recorded.parent / "日本😀.jsonl"
     path.write_text('{"id": "é", "question": "Où?", "answers": []}\n', "utf-8")

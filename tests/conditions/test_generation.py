@@ -158,6 +158,7 @@ def test_groups_have_the_published_shares():
     assert all(sum(sizes(count).values()) == count for count in range(1, 400))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_whole_set_is_like_the_published_one():
     found = draft_set(MdcrSettings()).finished()

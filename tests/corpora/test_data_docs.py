@@ -115,6 +115,7 @@ def test_every_command_of_a_page_runs(page: Path, typed: Callable[[str], int]) -
     assert {line: code for line in found if (code := typed(line))} == {}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @needs_datasets
 @pytest.mark.usefixtures("process")

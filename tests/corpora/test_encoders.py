@@ -102,6 +102,7 @@ def test_reopening_on_openvino_loads_no_torch_and_no_telemetry(encoders):
     assert shown.stdout.strip() == "[]"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 @pytest.mark.skipif(not has_openvino(), reason="openvino not installed")
 def test_exporting_a_model_reports_to_nobody(tmp_path):

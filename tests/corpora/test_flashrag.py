@@ -313,6 +313,7 @@ def ranking(hits):
     return [hit.passage.id for hit in hits]
 
 
+@pytest.mark.long
 @needs_flashrag
 def test_an_index_that_flashrag_built_ranks_the_same_in_both_retrievers(built, flashrag):
     build_index(built, "flat", name="flashrag", vectors=built / "minilm_Flat.index")
@@ -324,6 +325,7 @@ def test_an_index_that_flashrag_built_ranks_the_same_in_both_retrievers(built, f
         assert [hit.passage for hit in own] == [hit.passage for hit in other]
 
 
+@pytest.mark.long
 @needs_flashrag
 def test_k_past_the_corpus_gives_each_passage_once(flashrag):
     for name in ("dense", "bm25"):

@@ -151,6 +151,7 @@ def test_a_recall_that_cannot_be_met_is_refused(indexed_dir, tmp_path, monkeypat
         build_index(copy, "ivf")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process", "encoder")
 def test_a_killed_build_goes_on_with_what_it_encoded(tmp_path):
     """Killed after each chunk of four passages; what the next call encodes is told by its texts.

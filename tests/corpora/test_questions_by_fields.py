@@ -185,6 +185,7 @@ FILES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @needs_datasets
 @pytest.mark.usefixtures("process")

@@ -18,6 +18,7 @@ def precision_and_recall(said: Sequence[bool], stated: Sequence[bool]) -> tuple[
     return right / sum(said), right / sum(stated)
 
 
+@pytest.mark.long
 @needs_data
 @pytest.mark.slow
 def test_answers_that_the_agent_left_out_were_stated(tmp_path: Path) -> None:

@@ -218,6 +218,7 @@ def test_the_quick_fold_is_the_exact_one(text: str) -> None:
 # Hostile text
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_hundreds_of_thousands_of_characters_are_read_once() -> None:
     names = ["aaaa aaaa aaaa b", "(a+)+$", "Ann Lee", "....", "a" * 2_000 + "b", "the the the the"]

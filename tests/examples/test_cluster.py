@@ -16,6 +16,7 @@ from branchwise import merge
 CLUSTER = Path(__file__).parents[2] / "examples" / "cluster"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_the_tasks_of_slurm_answer_all_questions_and_go_on_where_they_stopped(tmp_path, type_in):
     text = (CLUSTER / "slurm.sh").read_text()

@@ -60,6 +60,7 @@ def write_study(folder: Path, server: ChatServer) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_one_command_runs_the_papers_study_and_one_reports_it(
     folder: Path, chat_server: ChatServer, type_in: TypeIn, monkeypatch

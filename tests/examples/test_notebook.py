@@ -11,6 +11,7 @@ pytestmark = pytest.mark.usefixtures("process")
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "compare.ipynb"
 
 
+@pytest.mark.long
 def test_the_notebook_runs_and_shows_tables(tmp_path: Path) -> None:
     book = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(book)

@@ -49,6 +49,7 @@ def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     return root
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_every_example_loads_with_what_its_comment_makes(root: Path, name: str) -> None:
     loaded = load_study(root / "examples" / "studies" / name)

@@ -52,6 +52,7 @@ def test_each_kind_of_fault_is_found_and_kept(tmp_path: Path) -> None:
     assert not Path("/tmp/fuzz-was-here").exists()
 
 
+@pytest.mark.long
 def test_what_was_found_once_is_accepted_or_refused_in_one_line() -> None:
     inputs = sorted(file for file in FOUND_ONCE.rglob("*") if file.is_file())
     code, said = output(FUZZ, *inputs)

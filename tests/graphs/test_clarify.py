@@ -270,6 +270,7 @@ def kill(process: "subprocess.Popen[str]") -> None:
     assert process.wait() == -signal.SIGKILL
 
 
+@pytest.mark.long
 def test_killed_while_it_waits_it_asks_nothing_twice(begin: Any, chat_server: Any) -> None:
     first = begin("ask")
     assert told(first)["asked"] == [ASKED]
@@ -285,6 +286,7 @@ def test_killed_while_it_waits_it_asks_nothing_twice(begin: Any, chat_server: An
     assert chat_server.repeats == 0
 
 
+@pytest.mark.long
 def test_killed_while_it_answers_it_repeats_what_was_under_way(
     begin: Any, chat_server: Any
 ) -> None:

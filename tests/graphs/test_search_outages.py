@@ -136,6 +136,7 @@ async def test_an_expander_waits_for_what_it_looks_in(clock: Clock) -> None:
         await gone.look(context_of(clock, 5.0, question="Who directed King Kong?"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("reaction", "sign"),
     [

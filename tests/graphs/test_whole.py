@@ -286,6 +286,7 @@ def test_the_page_about_it_says_what_works(corpus, tmp_path, monkeypatch, capsys
     assert said[-1] == "default: Michael Mann"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_goes_on_where_checkpoints_may_hold_declared_types_only(corpus, tmp_path):
     """LANGGRAPH_STRICT_MSGPACK, which LangGraph says will be the default."""

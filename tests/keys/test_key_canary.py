@@ -202,6 +202,7 @@ def assert_each_its_own(servers) -> None:
     assert not servers["elsewhere"].sent
 
 
+@pytest.mark.long
 def test_a_run_with_all_roles_and_everything_that_is_made_of_it(servers, keys, tell, tmp_path):
     endpoint = servers["endpoint"].at("/sparql")
     tell("kg", "query", endpoint, "SELECT ?x WHERE { ?x ?y 1 }", "--seconds", 600, *keys, code=0)
@@ -253,6 +254,7 @@ def test_failures_of_all_that_an_agent_asks(kind, servers, keys, tell, tmp_path,
         assert leaks(file.read_bytes()) == set(), file
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["success", *KINDS])
 def test_failures_where_a_command_asks_one_server(kind, servers, keys, tell, tmp_path, monkeypatch):
     wait_in_vain_for_mcp(kind, monkeypatch)

@@ -58,6 +58,7 @@ def failure_of(pool: Pool, sparql: str, seconds: float = LONG) -> KgError:
     return caught.value
 
 
+@pytest.mark.long
 def test_fifty_runaway_queries_are_stopped_beside_eight_askers(built_kg: Path) -> None:
     with opened(built_kg, workers=6) as (pool, keeper):
         expected = rows_of(pool, COUNTRIES)
@@ -93,6 +94,7 @@ def test_fifty_runaway_queries_are_stopped_beside_eight_askers(built_kg: Path) -
         assert resident_bytes() - memory < 30 * 2**20
 
 
+@pytest.mark.long
 def test_fifty_runaway_queries_in_a_row_leave_nothing_behind(built_kg: Path) -> None:
     files = open_files()
     with opened(built_kg, workers=1) as (pool, keeper):

@@ -132,6 +132,7 @@ def test_the_disambiguation_page_finds_branches_that_searching_misses(
         assert mean(pages, metric, "unambiguous") == mean(base, metric, "unambiguous")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_a_server_of_another_program_brings_the_same_scores_as_the_tool(
     examples: Path, tmp_path: Path, type_in, monkeypatch: pytest.MonkeyPatch

@@ -53,6 +53,7 @@ def run(installed: Path, tmp_path: Path) -> Run:
     return call
 
 
+@pytest.mark.long
 def test_the_examples_of_the_wheel_work_where_they_lie(run: Run, installed: Path, tmp_path: Path):
     where = run("-c", "import branchwise; print(branchwise.__file__)").stdout.strip()
     assert Path(where).is_relative_to(installed)
@@ -63,6 +64,7 @@ def test_the_examples_of_the_wheel_work_where_they_lie(run: Run, installed: Path
     assert "King Kong (1933 film)" in run("-m", "branchwise", "tools", "try", spec, *words).stdout
 
 
+@pytest.mark.long
 def test_a_package_brings_a_tool_a_node_and_a_metric_by_their_names(
     run: Run, installed: Path, tmp_path: Path
 ):

@@ -193,6 +193,7 @@ def test_a_server_that_dies_fails_its_calls_and_is_opened_again(fresh, tmp_path)
     assert ask(tools["film_year"], title="Heat").content == "1995"
 
 
+@pytest.mark.long
 def test_a_server_that_is_stuck_is_replaced(fresh, monkeypatch):
     monkeypatch.setattr(client, "PING_SECONDS", 0.3)
     tools = fresh()
@@ -202,6 +203,7 @@ def test_a_server_that_is_stuck_is_replaced(fresh, monkeypatch):
     assert gone(first)
 
 
+@pytest.mark.long
 def test_a_server_over_http_may_end_and_come_back(fresh):
     port = unused_port()
     process = started(port)
@@ -216,6 +218,7 @@ def test_a_server_over_http_may_end_and_come_back(fresh):
         process.wait()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("word", ["", "--stubborn"], ids=["ends", "does not end"])
 def test_closing_ends_a_server_and_what_it_started(word, fresh, tmp_path):
     mark = tmp_path / "pid"
@@ -247,6 +250,7 @@ def test_specs_of_one_server_share_its_conversation():
     close_now(found[one])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("named", "said"),
     [
@@ -359,6 +363,7 @@ def test_a_result_is_what_the_server_sends(fresh, result, content, artifact, err
     assert error in found.error if error else found.error is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", [None, signal.SIGINT, signal.SIGKILL])
 def test_a_run_uses_a_server_and_leaves_no_process_however_it_ends(ending, chat_server, tmp_path):
     mark = tmp_path / "pid"

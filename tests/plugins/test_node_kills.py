@@ -26,6 +26,7 @@ async def once(state: AgentState):
 '''
 
 
+@pytest.mark.long
 def test_a_killed_run_does_not_call_a_node_again(
     chat_server: ChatServer, tmp_path: Path, five: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -183,6 +183,7 @@ def recorded(path: Path) -> int:
     return sum(kind == "model" for kind in kinds)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 @pytest.mark.slow
 def test_a_run_killed_in_each_stage_asks_nothing_twice(

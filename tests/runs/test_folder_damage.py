@@ -11,6 +11,7 @@ pytestmark = pytest.mark.usefixtures("process")
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "folder_damage.py"
 
 
+@pytest.mark.long
 def test_no_damaged_folder_answers_otherwise():
     command = [sys.executable, str(SCRIPT), "--copies", "20", "--studies", "10", "--seed", "11"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)

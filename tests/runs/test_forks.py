@@ -75,6 +75,7 @@ def parent(chat_server, make_system, question_file, tmp_path):
 BOTH = {"expand": True, "extract": True}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "modules",
     [BOTH, {**BOTH, "extract_by": "passage"}, {}],

@@ -73,6 +73,7 @@ def kept_replies(run: Path, spec: str) -> set[Asked]:
     return {(prompts.render(one.prompt), one.message) for one in known}
 
 
+@pytest.mark.long
 def test_judging_killed_again_and_again_asks_only_for_what_is_missing(
     chat_server: ChatServer, tmp_path: Path, type_in: Any, start: Callable[..., Any]
 ) -> None:

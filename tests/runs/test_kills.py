@@ -62,6 +62,7 @@ def recorded_requests(path):
     }
 
 
+@pytest.mark.long
 def test_a_run_killed_again_and_again_ends_whole(
     chat_server, corpus, question_file, tmp_path, start
 ):

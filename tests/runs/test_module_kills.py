@@ -87,6 +87,7 @@ def heat_corpus(tmp_path):
     return bm25_corpus(tmp_path, passages)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by", ["passage", "search"])
 def test_a_run_killed_in_the_middle_of_extractions_asks_for_nothing_twice(
     by, chat_server, heat_corpus, question_file, tmp_path, start

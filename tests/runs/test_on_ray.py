@@ -174,6 +174,7 @@ def kg(folder: Path) -> Path:
     return folder / "graph"
 
 
+@pytest.mark.long
 @needs_ray
 @pytest.mark.usefixtures("ray_here", "process")
 def test_a_study_with_plugins_a_graph_and_an_mcp_server_is_that_of_one_process(
@@ -219,6 +220,7 @@ def test_a_study_with_plugins_a_graph_and_an_mcp_server_is_that_of_one_process(
     assert limiter.in_flight == 0
 
 
+@pytest.mark.long
 @needs_ray
 @pytest.mark.usefixtures("ray_here", "process")
 def test_a_worker_that_dies_gives_its_items_back_and_nothing_recorded_is_asked_for_again(
@@ -245,6 +247,7 @@ def prices(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 @needs_ray
 @pytest.mark.usefixtures("ray_here", "process")
 def test_a_run_stops_at_its_cost_as_in_one_process_and_goes_on_after_an_interrupt(
@@ -288,6 +291,7 @@ def heads_started_by(process: "subprocess.Popen[str]") -> Iterator[int]:
                 yield int(pid)
 
 
+@pytest.mark.long
 @needs_ray
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find Ray's head")
 def test_a_run_whose_ray_loses_its_head_says_how_to_go_on_and_does_without_ray(

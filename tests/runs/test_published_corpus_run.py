@@ -13,6 +13,7 @@ from support.needs import DATA, needs_data
 QUESTIONS = 200
 
 
+@pytest.mark.long
 @needs_data
 @pytest.mark.slow
 def test_questions_of_ambignq_are_asked_of_the_passages_of_2wiki(tmp_path: Path) -> None:

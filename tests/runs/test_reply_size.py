@@ -71,6 +71,7 @@ class Flood(LoopbackServer):
             yield b"x" * 2**16
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["gzip", "gzip-stream", "body", "stream"])
 def test_a_flood_is_one_failed_question_within_little_memory(
     what: str, tmp_path: Path, corpus: Path

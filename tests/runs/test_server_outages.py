@@ -231,6 +231,7 @@ def test_without_patience_questions_fail_as_their_requests_do(
     assert (made.state.failed, made.state.stopped) == (2, None)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_interrupt_while_it_waits_ends_with_the_command_that_continues(
     start: Callable[..., Any],

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.usefixtures("process")
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "store_damage.py"
 
 
+@pytest.mark.long
 def test_no_damaged_copy_surprises():
     command = [sys.executable, str(SCRIPT), "--copies", "30", "--questions", "4", "--seed", "11"]
     ended = subprocess.run(

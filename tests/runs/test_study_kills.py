@@ -95,6 +95,7 @@ def progress(folder):
     return counts
 
 
+@pytest.mark.long
 def test_a_study_killed_again_and_again_ends_with_the_scores_of_one_that_was_not(
     chat_server, corpus, question_file, tmp_path, start
 ):

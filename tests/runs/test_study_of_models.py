@@ -176,6 +176,7 @@ def test_differences_and_p_values_are_those_to_the_models_own_base(
     assert [entries[model]["comparison"] for model in HITS] == [None] * 3
 
 
+@pytest.mark.long
 def test_every_output_names_what_a_system_is_compared_with(
     type_in: TypeIn, done: StudyFolder, tmp_path: Path
 ) -> None:
@@ -202,6 +203,7 @@ def test_every_output_names_what_a_system_is_compared_with(
         assert f"changes against {model}" in table
 
 
+@pytest.mark.long
 def test_a_study_is_laid_out_by_model_and_setting(
     type_in: TypeIn, done: StudyFolder, tmp_path: Path
 ) -> None:

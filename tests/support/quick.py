@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 _KINDS = ("process", "browser", "terminal", "encoder")
-_LEFT_OUT = (*_KINDS, "slow")
+_LEFT_OUT = (*_KINDS, "slow", "long")
 _STARTS = {
     "subprocess.Popen": "process",
     "os.fork": "process",

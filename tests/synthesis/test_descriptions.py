@@ -93,6 +93,7 @@ def _relation(step: PlanStep) -> str:
     return getattr(step, "relation", "")
 
 
+@pytest.mark.long
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_description_is_true_of_the_answers_and_of_nothing_else(

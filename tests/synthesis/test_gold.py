@@ -209,6 +209,7 @@ def generated(tmp_path_factory) -> tuple[list[dict], Checker]:
     return from_world(tmp_path_factory.mktemp("world") / "w", ENTITIES, COUNT, 11)
 
 
+@pytest.mark.long
 def test_the_gold_of_generated_questions_is_right(generated):
     questions, checker = generated
     assert len(questions) == COUNT

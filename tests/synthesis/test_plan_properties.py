@@ -128,6 +128,7 @@ class _Told:
         return (one, number, other) in self._statements
 
 
+@pytest.mark.long
 @some
 @given(data=st.data())
 def test_the_passages_in_support_are_enough_to_answer(

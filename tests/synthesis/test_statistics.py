@@ -179,6 +179,7 @@ def test_figures_come_with_their_data(info, generated, tmp_path):
         assert f"Figure {number} of DeepAmbigQA" in (folder / "captions.txt").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_figures_are_the_same_bytes_again(info, generated, tmp_path):
     folders = [tmp_path / "a", tmp_path / "b"]

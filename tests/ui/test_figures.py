@@ -58,6 +58,7 @@ def texts(svg: bytes) -> list[str]:
     return ["".join(found.itertext()) for found in root.iter(f"{SVG}text")]
 
 
+@pytest.mark.long
 def test_every_figure_is_drawn_in_one_column(files: dict[str, bytes]) -> None:
     assert set(files) == ALL
     for name, data in files.items():
@@ -68,6 +69,7 @@ def test_every_figure_is_drawn_in_one_column(files: dict[str, bytes]) -> None:
             assert texts(data)
 
 
+@pytest.mark.long
 def test_figures_are_the_same_bytes_whatever_the_users_settings(
     report: StudyReport, files: dict[str, bytes]
 ) -> None:

@@ -177,6 +177,7 @@ def made(report: StudyReport, look: LatexLook) -> Iterable[tuple[str, bytes]]:
     return latex_files(report_tables(report), look).items()
 
 
+@pytest.mark.long
 @needs_program("pdflatex")
 @pytest.mark.usefixtures("process")
 @pytest.mark.slow

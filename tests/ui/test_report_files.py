@@ -15,6 +15,7 @@ def report() -> StudyReport:
     return make_report()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_files_and_folders_are_written(report: StudyReport, tmp_path: Path) -> None:
     (tmp_path / "t.md").write_text("old")

@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from support.worlds.chronology import impossible
 from support.worlds.contradictions import (
     strange_claims,
@@ -24,6 +26,7 @@ def none_of(failures):
     assert not failures, "\n".join([f"{len(failures)} failures", *failures[:12]])
 
 
+@pytest.mark.long
 def test_passages_tell_what_a_sample_of_every_property_says(world):
     none_of(untold(world, sample(world)))
 
@@ -54,6 +57,7 @@ def test_a_shared_name_is_told_apart_wherever_it_is_mentioned(world):
     none_of(unclear_mentions(world))
 
 
+@pytest.mark.long
 def test_a_world_of_shared_names_stays_clear(make_world):
     world = read_world(make_world(800, 5, "--ambiguity", "0.5"))
     assert sum(len(bearers) for bearers in world.titles.values()) > 400

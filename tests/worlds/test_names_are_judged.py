@@ -108,6 +108,7 @@ def test_an_answer_as_the_prompt_asks_for_it_is_right(prompt: str, tmp_path: Pat
     assert misjudged(asked, tmp_path) == []
 
 
+@pytest.mark.long
 @settings(
     # A smaller world is another world: there is nothing to shrink to.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -33,6 +33,7 @@ def contents(folder):
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_bytes(make_world, small_world):
     first = contents(small_world.folder)
     assert contents(make_world(600, 7)) == first
