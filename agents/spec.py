@@ -51,7 +51,7 @@ _ADDRESS = re.compile(r"@(localhost|[\w.-]+:\d+)(/|$)")
 @dataclass(frozen=True)
 class ModelSpec:
     """A provider, a model's name there (of a replay the folder of the run that answers) and, for a
-    server of one's own, its base URL. `str(spec)` is what `parse` reads. Keys are no part of it.
+    server of one's own, its base URL. `str(spec)` is what `parse` reads. It holds no keys.
     """
 
     provider: Literal["openai", "offline", "replay"]
@@ -245,7 +245,7 @@ def _shutdowns(
     days: dict[str, date] = {}
     for model in data if isinstance(data, list) else ():
         if isinstance(model, dict):
-            # What is no name, or no day, is left out.
+            # What is not a name, or not a day, is left out.
             with suppress(KeyError, TypeError, ValueError):
                 days[str(model.get("id"))] = date.fromisoformat(model["shutdown_date"])
     return days

@@ -9,7 +9,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 Sign = Literal["answered", "gone", "lost"]
-"""`answered`: whatever it said, the server is there. `gone`: there is no connection to it, or the
+"""`answered`: the server is there, whatever it said. `gone`: there is no connection to it, or the
 gateway before it finds none. `lost`: no answer in time, or a connection that ended without one,
 which may also be the request's fault."""
 
@@ -22,7 +22,7 @@ def sign_of_status(status: int, wait: float | None) -> Sign:
 
 
 def host_of(server: str) -> str:
-    """How messages call a server: host and port of its address; "" for what is no address."""
+    """How messages call a server: host and port of its address; "" for what is not an address."""
     try:
         return urlsplit(server.removeprefix("http:") if "http:http" in server else server).netloc
     except ValueError:

@@ -88,7 +88,7 @@ def load_command(name: str) -> click.Command:
         app.info.help = f"{line}\n\nExample: branchwise {name} {_EXAMPLES[name]}"
     else:
         app = typer.Typer(add_completion=False)
-        app.command(cls=getattr(found, "command_class", None))(found)
+        app.command()(found)
     _fill(app)
     add_quiet(app)
     command = typer.main.get_command(app)

@@ -9,29 +9,32 @@ Ratings = Mapping[str, int]
 """What one rater gave, by item; items that they did not rate are absent."""
 
 
-def cohen_kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """Cohen's kappa of two raters' grades of the same items, -1 to 1 (Cohen 1960, A coefficient of
-    agreement for nominal scales).
+def cohen_kappa(pairs: Mapping[tuple[int, int], int]) -> float | None:
+    """Cohen's kappa, -1 to 1, of how often two raters gave each pair of grades (Cohen 1960, A
+    coefficient of agreement for nominal scales).
 
         kappa = (p_o - p_e) / (1 - p_e)
 
     p_o is the share of equal pairs, p_e the share expected of raters who give each grade as often,
     independently. None without pairs, and where both give one and the same grade throughout.
     """
-    if not pairs:
+    first, second = Counter[int](), Counter[int]()
+    for (one, other), count in pairs.items():
+        first[one] += count
+        second[other] += count
+    # In whole numbers, so that p_e = 1 is exact: everything times n squared.
+    n = first.total()
+    expected = sum(first[grade] * second[grade] for grade in first)
+    if expected == n * n:
         return None
-    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    expected = sum(first[grade] * second[grade] for grade in first) / len(pairs) ** 2
-    if expected == 1:
-        return None
-    observed = sum(a == b for a, b in pairs) / len(pairs)
-    return (observed - expected) / (1 - expected)
+    equal = sum(count for (one, other), count in pairs.items() if one == other)
+    return (equal * n - expected) / (n * n - expected)
 
 
 def pairwise_kappa(raters: Sequence[Ratings]) -> float | None:
     """The mean of Cohen's kappa over all pairs of raters for which it is defined; else None."""
     kappas = [
-        cohen_kappa([(one[item], other[item]) for item in sorted(one.keys() & other.keys())])
+        cohen_kappa(Counter((one[item], other[item]) for item in one.keys() & other.keys()))
         for one, other in combinations(raters, 2)
     ]
     defined = [kappa for kappa in kappas if kappa is not None]

@@ -51,7 +51,7 @@ class ReadingSearch(NamedTuple):
 def readings(question: str, passages: Sequence[Seen]) -> dict[str, list[Seen]]:
     """Passages by title, for the titles whose bare name stands in the question.
 
-    It is written there with a capital: "heat" is no film. Of nested names ("Heat", "Heat Wave")
+    It is written there with a capital: "heat" is not a film. Of nested names ("Heat", "Heat Wave")
     only those with the longest bare name count. Where the question says words of disambiguators
     ("1976", "film"), the titles with most of them stay.
     """

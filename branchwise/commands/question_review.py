@@ -14,6 +14,7 @@ from branchwise.base.files import cannot_read
 from branchwise.base.text import counted, printable
 from branchwise.commands.options import AsJson, Field, Separator, read_questions
 from branchwise.commands.question_files import (
+    Overwrite,
     QuestionsArgument,
     check_place,
     made_here,
@@ -21,7 +22,7 @@ from branchwise.commands.question_files import (
 )
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.loaders import load_questions
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.human_review import (
     HumanGrade,
     HumanReview,
@@ -44,14 +45,12 @@ s skips the question, b goes back to the one before, q stops; each grade is kept
 def review(
     source: QuestionsArgument,
     sample: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Share of the questions to grade (5%)."),
+        str | None, typer.Option(metavar="SHARE", help="Share of the questions to grade (5%).")
     ] = None,
     seed: Annotated[int, typer.Option(help="Draws the sample.")] = 1,
     rater: Annotated[str | None, typer.Option(help="Your name (the user's).")] = None,
     review_file: Annotated[
-        Path | None,
-        typer.Option("--review", metavar="FILE", help="Keeps the grades (SRC.review)."),
+        Path | None, typer.Option("--review", metavar="FILE", help="Keeps the grades (SRC.review).")
     ] = None,
     corpus: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Show the passages that state the answers.")
@@ -69,6 +68,7 @@ def review(
         Path | None,
         typer.Option("--corrected", metavar="FILE", help="Write the set without what is wrong."),
     ] = None,
+    overwrite: Overwrite = False,
     field: Field = None,
     separator: Separator = None,
     json_output: AsJson = False,
@@ -81,21 +81,16 @@ def review(
     questions = load_questions(read_questions(source, field, separator))
     path = review_file or Path(f"{source.split(':', 1)[-1]}.review")
     opened = HumanReview(path, questions, _share(sample), seed)
-    name = rater or getpass.getuser()
     if from_csv_file:
         _take(opened, from_csv_file)
     if csv:
         known = {who for who, _ in opened.grades()}
-        raters = sorted(known | {rater} if rater else known or {name})
+        raters = sorted(known | {rater} if rater else known or {_user()})
         write_named(csv, to_csv(opened, raters).encode())
         echo(f"{csv}: {counted(len(opened.questions), 'question')}")
     if corrected_file:
-        check_place(corrected_file, overwrite=False, option="--corrected")
-        kept, left_out = corrected(opened, questions)
-        write_questions(corrected_file, map(made_here, kept))
-        for line in left_out:
-            echo(f"left out: {printable(line)}")
-        echo(f"{corrected_file}: {counted(len(kept), 'question')}")
+        check_place(corrected_file, overwrite=overwrite, option="--corrected")
+        _write_corrected(opened, questions, corrected_file)
     halves = {"one reading": False, "ambiguous": True}
     tables = {half: tabulate(opened, ambiguous=value) for half, value in halves.items()}
     if json_output:
@@ -103,7 +98,7 @@ def review(
     elif table:
         print_review_table(tables)
     elif not (from_csv_file or csv or corrected_file):
-        _Dialogue(opened, name, Corpus.open(corpus) if corpus else None).run()
+        _Dialogue(opened, rater or _user(), Corpus.open(corpus) if corpus else None).run()
 
 
 def _take(opened: HumanReview, file: Path) -> None:
@@ -118,6 +113,22 @@ def _take(opened: HumanReview, file: Path) -> None:
     for (rater, id), grade in grades.items():
         opened.save(rater, id, grade)
     echo(f"{opened.path}: grades of {counted(len(grades), 'question')} taken from {file}")
+
+
+def _write_corrected(opened: HumanReview, questions: QuestionSet, file: Path) -> None:
+    kept, left_out = corrected(opened, questions)
+    write_questions(file, map(made_here, kept))
+    for line in left_out:
+        echo(f"left out: {printable(line)}")
+    echo(f"{file}: {counted(len(kept), 'question')}")
+
+
+def _user() -> str:
+    """Who is logged in. Raises InputError where the system has no name for them."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise InputError("is not known", where="your name", remedy="give it by --rater") from None
 
 
 def _share(sample: str | None) -> float | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.spec import check_ready
+from branchwise.eval.agreement import cohen_kappa
 from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.items import AnsweredItem, GoldKey, Matched
@@ -222,23 +223,9 @@ class Agreement:
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa (Cohen 1960, A coefficient of agreement for nominal scales), -1 to 1.
-
-        With p_o the observed agreement and p_e the one expected by chance, were the matchers
-        independent with the shares of aligned pairs that each has, p_1 and p_2,
-
-            kappa = (p_o - p_e) / (1 - p_e),    p_e = p_1 p_2 + (1 - p_1)(1 - p_2).
-
-        None if it is undefined: without pairs, or if p_e is 1, that is, both matchers aligned every
-        pair or both aligned none.
-        """
-        # In whole numbers, so that p_e = 1 is exact: everything times n squared.
-        n = self.pairs
-        lexical, llm = self.both + self.lexical_only, self.both + self.llm_only
-        chance = lexical * llm + (n - lexical) * (n - llm)
-        if chance == n * n:
-            return None
-        return ((self.both + self.neither) * n - chance) / (n * n - chance)
+        """Cohen's kappa over all pairs of names: aligned or not. None where it is undefined."""
+        aligned = {(1, 1): self.both, (1, 0): self.lexical_only, (0, 1): self.llm_only}
+        return cohen_kappa({**aligned, (0, 0): self.neither})
 
     def to_json(self) -> dict[str, Any]:
         return {
