@@ -28,7 +28,6 @@ from branchwise.report.terminal.console import console, error_console
 from branchwise.report.terminal.costs import print_plan
 from branchwise.report.terminal.progress import StudyProgress
 from branchwise.report.terminal.run_notes import failure_lines
-from branchwise.report.terminal.run_report import study_summary
 from branchwise.runs.costs.prices import prices_of
 from branchwise.runs.estimates import Sample, samples_of
 from branchwise.runs.options import StudyOptions
@@ -36,6 +35,14 @@ from branchwise.runs.scoring.score import ScoringSettings
 from branchwise.runs.studies.plan import PlanPace, plan_of
 from branchwise.runs.studies.running import StudyDesign, StudyPace, StudyRun, check_study, run_study
 from branchwise.runs.studies.schema import LoadedStudy, load_study
+
+MaxRequests = Annotated[
+    int | None,
+    typer.Option(
+        help="Requests to one model server at a time. Default: no limit until it refuses one.",
+        min=1,
+    ),
+]
 
 
 @with_options
@@ -48,13 +55,7 @@ def ablate(
     dry_run: DryRun = False,
     estimate_from: EstimateFrom = None,
     options: StudyOptions,
-    max_requests: Annotated[
-        int | None,
-        typer.Option(
-            help="Requests to one model server at a time. Default: no limit until it refuses one.",
-            min=1,
-        ),
-    ] = None,
+    max_requests: MaxRequests = None,
     retry_failed: RetryFailed = False,
     key: Key = None,
     json_output: AsJson = False,
@@ -67,26 +68,12 @@ def ablate(
     """
     pilot, max_cost = options.pilot, options.max_cost
     check_forecast(pilot, estimate_from, dry_run=dry_run)
-    place = options.place
     given = read_keys(key)  # before the file is read, as every command does
     loaded = load_study(study).with_keys(given)
     keys = Keys(loaded.study.keys)
     design = StudyDesign.of(loaded)
     folder = out or Path("studies") / design.name
-    if options.prices:
-        priced = options.priced
-    else:
-        priced = loaded.prices() if loaded.study.prices else prices_of(folder)
-    pace = StudyPace(
-        options.concurrency or loaded.study.concurrency,
-        Limits(max_requests),
-        (loaded.study if options.patience is None else options).outages,
-        loaded.study.max_cost if max_cost is None else max_cost,
-        priced,
-        retry_failed,
-        pilot,
-        place,
-    )
+    pace = _pace(loaded, folder, options, max_requests, retry_failed=retry_failed)
     if dry_run and pilot is None:
         _forecast(loaded, design, pace, folder, estimate_from)
         return
@@ -113,6 +100,31 @@ def ablate(
         limit = "" if max_cost is None else f" --max-cost {max_cost:g}"
         _tell_pilot(loaded, design, pace, made, again + limit)
     finish(made, design, again, max_cost, keys, as_json=json_output)
+
+
+def _pace(
+    loaded: LoadedStudy,
+    folder: Path,
+    options: StudyOptions,
+    max_requests: int | None,
+    *,
+    retry_failed: bool,
+) -> StudyPace:
+    """What is given on the command line, then in the study's file, then in its folder."""
+    if options.prices:
+        priced = options.priced
+    else:
+        priced = loaded.prices() if loaded.study.prices else prices_of(folder)
+    return StudyPace(
+        options.concurrency or loaded.study.concurrency,
+        Limits(max_requests),
+        (loaded.study if options.patience is None else options).outages,
+        loaded.study.max_cost if options.max_cost is None else options.max_cost,
+        priced,
+        retry_failed,
+        options.pilot,
+        options.place,
+    )
 
 
 def _forecast(
@@ -226,8 +238,6 @@ def show_study(
         print_aggregates(made.folder.runs(), systems)
         return scored
     print_runs(systems)
-    for part in study_summary(systems):
-        console().print(part)
     folder = shlex.quote(str(made.folder.path))
     console().print(
         f"\nStudy: {made.folder.path}\nNext:\n"

@@ -221,24 +221,28 @@ def _as_json(
     }
 
 
+Clarify = Annotated[
+    bool,
+    typer.Option(
+        "--clarify", help="Where the question has several readings, ask which one is meant."
+    ),
+]
+Choose = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER|TEXT|all",
+        help="With --clarify: what is meant. Without it the terminal asks; without a terminal, "
+        "or with --json, the options are printed, and the exit code is 3.",
+    ),
+]
+
+
 @with_options
 def ask(
     *,
     question: Annotated[str, typer.Argument(help="The question.")],
-    clarify: Annotated[
-        bool,
-        typer.Option(
-            "--clarify", help="Where the question has several readings, ask which one is meant."
-        ),
-    ] = False,
-    choose: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER|TEXT|all",
-            help="With --clarify: what is meant. Without it the terminal asks; without a terminal, "
-            "or with --json, the options are printed, and the exit code is 3.",
-        ),
-    ] = None,
+    clarify: Clarify = False,
+    choose: Choose = None,
     cost: CostOptions,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print only the answer, as JSON.")

@@ -48,7 +48,6 @@ from branchwise.report.run_folders import report_of_runs, reports_of_tasks, syst
 from branchwise.report.study_report import StudyReport, SystemReport, compare_with_bases
 from branchwise.report.tables.protocols import BY_CONDITIONS
 from branchwise.report.terminal.console import (
-    console,
     echo,
     error_console,
     print_json,
@@ -56,30 +55,35 @@ from branchwise.report.terminal.console import (
 )
 from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.report.terminal.run_notes import failure_lines
-from branchwise.report.terminal.run_report import study_summary
 from branchwise.runs.costs.prices import prices_of
 from branchwise.runs.options import PriceOptions, ScoreOptions
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.studies.names import distinct_names
 
+Folders = Annotated[
+    list[Path], typer.Argument(metavar="DIR...", help="Run folders, or a study's folder.")
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the aggregates as JSON, one entry per run.")
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Break down by branches, steps, operations, domain, answers, calls, "
+        "tokens or conditions; conditional answers by type, documents, domain or relations; "
+        "all by meta.KEY; comma-separated. With tests between systems."
+    ),
+]
+
 
 @with_options
 def report(
     *,
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run folders, or a study's folder.")
-    ],
+    paths: Folders,
     base: BaseOption = None,
     systems: SystemNames = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Break down by branches, steps, operations, domain, answers, calls, "
-            "tokens or conditions; conditional answers by type, documents, domain or relations; "
-            "all by meta.KEY; comma-separated. With tests between systems."
-        ),
-    ] = None,
+    by: By = None,
     scoring: ScoreOptions,
     price: PriceOptions,
     published: PublishedOption = None,
@@ -92,9 +96,7 @@ def report(
     width: TableWidth = "page",
     intervals: IntervalPlace = "below",
     full: Full = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print the aggregates as JSON, one entry per run.")
-    ] = False,
+    json_output: AsJson = False,
 ) -> None:
     """Show the scores of one run, or of several side by side; sends no request and changes nothing.
 
@@ -110,10 +112,11 @@ def report(
     for name in groupings:
         if name != BY_CONDITIONS:
             check_grouping(name)
-    choice = scoring.chosen
     chosen_runs = named_runs(paths, base, systems or ())
     priced = price.priced if price.prices else None
-    settings = ScoringSettings(choice, priced, asks=False, saves=False, metrics=scoring.metrics)
+    settings = ScoringSettings(
+        scoring.chosen, priced, asks=False, saves=False, metrics=scoring.metrics
+    )
     runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])
     say(failure_lines([run.scores for _, run in runs]))
@@ -122,19 +125,15 @@ def report(
     if html is not None or exports.wanted:
         named = tuple(name for name in groupings if name != BY_CONDITIONS)
         reports = _reports(runs, chosen_runs, published, beside)
-        reports = [replace(one, by=named) for one in reports]
+        reports = [replace(shown, by=named) for shown in reports]
         exports.write(reports)
         if html is not None:
             _write_html(reports, html)
     if json_output:
         print_aggregates(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
-        shown = _systems(runs, chosen_runs)
         printed = printed_published(published, beside, runs, full=full)
-        print_runs(shown, groupings, full=full, published=printed)
-        if len({one.scores.scorer.task for one in shown}) == 1:
-            for part in study_summary(shown):
-                console().print(part)
+        print_runs(_systems(runs, chosen_runs), groupings, full=full, published=printed)
         if beside and not printed and not full:
             say_published(beside)
         if not full and len(paths) == 1:

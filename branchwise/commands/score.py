@@ -36,7 +36,7 @@ from branchwise.report.terminal.console import console, error_console, print_jso
 from branchwise.report.terminal.costs import demand_line
 from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.report.terminal.run_notes import failure_lines, in_vain_lines
-from branchwise.report.terminal.run_report import predictions_report, run_report
+from branchwise.report.terminal.run_report import predictions_report, run_report, study_summary
 from branchwise.runs.costs.prices import Prices, keep_prices, prices_of
 from branchwise.runs.options import JudgingOptions
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
@@ -177,9 +177,13 @@ def print_runs(
     full: bool = False,
     published: Published | None = None,
 ) -> None:
-    """Print the report of scored runs, and what is `published` beside their scores."""
+    """Print the report of scored runs, with what is `published` beside their scores, and what each
+    changes against its base where all are of one task."""
     for table in run_report(systems, by, full=full, published=published):
         console().print(table)
+    if len(systems) > 1 and len({system.scores.scorer.task for system in systems}) == 1:
+        for part in study_summary(systems):
+            console().print(part)
 
 
 def say_next(path: Path, reported: Path | None = None) -> None:

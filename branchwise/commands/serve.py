@@ -39,6 +39,15 @@ Searched = Annotated[
     ),
 ]
 
+Passages = Annotated[
+    int | None,
+    typer.Option(help="Passages per search. Default: the client chooses.", min=1, max=MAX_K),
+]
+ToolNames = Annotated[
+    list[str] | None,
+    typer.Option(help="Tool by name; repeatable. Default: all that --corpus and --kg allow."),
+]
+
 
 @serve_app.command()
 def retrieve(
@@ -72,18 +81,12 @@ def retrieve(
 def mcp(
     corpus: Annotated[Path | None, typer.Option(help="Corpus folder for local_retriever.")] = None,
     retriever: Searched = None,
-    k: Annotated[
-        int | None,
-        typer.Option(help="Passages per search. Default: the client chooses.", min=1, max=MAX_K),
-    ] = None,
+    k: Passages = None,
     kg: Annotated[
         str | None,
         typer.Option(help="Knowledge graph: a built graph's folder, a world, or an endpoint."),
     ] = None,
-    tool: Annotated[
-        list[str] | None,
-        typer.Option(help="Tool by name; repeatable. Default: all that --corpus and --kg allow."),
-    ] = None,
+    tool: ToolNames = None,
     http: Annotated[
         str | None,
         typer.Option(
