@@ -76,7 +76,7 @@ class Declared:
         """Its type, where it is not None."""
         kind = self.info.annotation
         if self.optional:
-            kind = next(one for one in get_args(kind) if one is not NoneType)
+            kind = next(arg for arg in get_args(kind) if arg is not NoneType)
         return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
     @property

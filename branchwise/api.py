@@ -63,7 +63,7 @@ def _with_options(*models: type[BaseModel]) -> Callable[[Callable[..., T]], Call
 
     def decorated(function: Callable[..., T]) -> Callable[..., T]:
         own = dict(inspect.signature(function).parameters)
-        homes = {one: p for p in own.values() for one in models if p.annotation == one | None}
+        homes = {model: p for p in own.values() for model in models if p.annotation == model | None}
         fields = {name: homes[model].name for model in models for name in model.model_fields}
         by_model = {homes[model].name: model for model in models}
         known = [*(name for name in own if name not in by_model), *fields]

@@ -107,14 +107,14 @@ class ScoreResult(Scores):
         data set says of it (`meta.KEY`), and every metric."""
         return [
             {
-                "id": one.id,
-                "epoch": one.epoch,
-                "question": (question := self.asked[one.id]).question,
-                "ambiguous": one.ambiguous,
+                "id": item.id,
+                "epoch": item.epoch,
+                "question": (question := self.asked[item.id]).question,
+                "ambiguous": item.ambiguous,
                 **{f"meta.{key}": value for key, value in question.meta.items()},
-                **one.metrics,
+                **item.metrics,
             }
-            for one in self.items
+            for item in self.items
         ]
 
     def to_pandas(self) -> "DataFrame":
@@ -172,9 +172,9 @@ class ComparedRuns:
     def rows(self) -> list[dict[str, Any]]:
         """A flat record for each run, metric and subset."""
         return [
-            {"run": name, "against": self.report.systems[0].name, **one.to_json()}
+            {"run": name, "against": self.report.systems[0].name, **difference.to_json()}
             for name, found in self.comparisons.items()
-            for one in found.differences
+            for difference in found.differences
         ]
 
     def to_pandas(self) -> "DataFrame":

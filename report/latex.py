@@ -134,15 +134,15 @@ def _grid_columns(
         return GridColumn(title, tuple(cells), is_text, column.group)
 
     if column.unit == "text":
-        names = (GridCell(_ADDRESS.sub("", one.text)) for one in cells)
+        names = (GridCell(_ADDRESS.sub("", cell.text)) for cell in cells)
         yield made(column.title, names, is_text=True)
         return
-    means = [" ".join(part for part in (one.text, one.mark) if part) for one in cells]
-    ends = [" ".join(part for part in (one.interval, one.n) if part) for one in cells]
+    means = [" ".join(part for part in (cell.text, cell.mark) if part) for cell in cells]
+    ends = [" ".join(part for part in (cell.interval, cell.n) if part) for cell in cells]
     if intervals == "none":
-        ends = [one.n for one in cells]
+        ends = [cell.n for cell in cells]
     pairs = list(zip(means, ends, strict=True))
-    if intervals == "columns" and any(one.interval for one in cells):
+    if intervals == "columns" and any(cell.interval for cell in cells):
         yield made(column.title, map(GridCell, means))
         yield made("95% interval", map(GridCell, ends))
     elif intervals == "below":
@@ -304,12 +304,12 @@ def _lines(grid: Grid, row: int) -> int:
 
 def _tabular(grid: Grid, page: Sequence[_Span]) -> Iterator[str]:
     columns = (grid.label, *grid.columns)
-    sides = ("l" if one.is_text else "r" for one in columns)
+    sides = ("l" if column.is_text else "r" for column in columns)
     wide = f">{{\\raggedright\\arraybackslash}}p{{{_LETTERS / 2:.0f}em}}"
     sides = (wide if _is_long(one) else side for one, side in zip(columns, sides, strict=True))
     yield f"\\begin{{tabular}}{{@{{}}{''.join(sides)}@{{}}}}\n\\toprule\n"
     yield from _group_headings(columns)
-    yield _line([_heading(one.title) for one in columns])
+    yield _line([_heading(column.title) for column in columns])
     yield "\\midrule\n"
     for number, (name, rows) in enumerate(page):
         if number:
@@ -318,7 +318,7 @@ def _tabular(grid: Grid, page: Sequence[_Span]) -> Iterator[str]:
             heading = f"{{@{{}}l@{{}}}}{{\\itshape {escape(name)}}}"
             yield _line([f"\\multicolumn{{{len(columns)}}}{heading}"])
         for row in rows:
-            cells = [one.cells[row] for one in columns]
+            cells = [column.cells[row] for column in columns]
             yield _line([_cell(cell, one) for cell, one in zip(cells, columns, strict=True)])
             if any(cell.under for cell in cells):
                 yield _line([_small(cell.under) for cell in cells])

@@ -82,7 +82,7 @@ class QuestionReport:
             **vars(self),
             "gold": gold,
             "meta": dict(self.meta),
-            "answers": [one.to_json() for one in self.answers],
+            "answers": [answer.to_json() for answer in self.answers],
             "alternatives": alternatives,
         }
         if not alternatives:
@@ -189,20 +189,22 @@ class StudyReport:
     @classmethod
     def by_task(cls, systems: Sequence[SystemReport]) -> "list[StudyReport]":
         """One for each task of the systems, these beside each other."""
-        tasks = dict.fromkeys(one.scores.scorer.task for one in systems)
+        tasks = dict.fromkeys(system.scores.scorer.task for system in systems)
         return [cls.beside([s for s in systems if s.scores.scorer.task == task]) for task in tasks]
 
     def by_matcher(self) -> "StudyReport":
         """With two systems for each that both matchers aligned, the model's alignment last."""
-        return replace(self, systems=tuple(s for one in self.systems for s in one.by_matcher()))
+        return replace(
+            self, systems=tuple(s for system in self.systems for s in system.by_matcher())
+        )
 
     def with_evidence(self) -> "StudyReport | None":
         """With the systems that recorded what they retrieved; None where none did."""
         kept = tuple(
-            one
-            for one in self.systems
-            if one.run.analysis
-            and one.run.analysis.ceilings.aggregates["all"]["ceiling_retrieved"].n
+            system
+            for system in self.systems
+            if system.run.analysis
+            and system.run.analysis.ceilings.aggregates["all"]["ceiling_retrieved"].n
         )
         return replace(self, systems=kept) if kept else None
 
@@ -237,12 +239,12 @@ class StudyReport:
     @property
     def columns(self) -> list[Column]:
         """The metrics of any system: the task's, then those of plug-ins."""
-        return all_columns([one.scores for one in self.systems])
+        return all_columns([system.scores for system in self.systems])
 
     @property
     def compared(self) -> tuple[Column, ...]:
         """The task's headline metrics, then those of plug-ins that every system has."""
-        return (*self.task.headline, *common_columns([one.scores for one in self.systems]))
+        return (*self.task.headline, *common_columns([system.scores for system in self.systems]))
 
     @property
     def subsets(self) -> tuple[str, ...]:
@@ -269,7 +271,7 @@ class StudyReport:
     @property
     def examined(self) -> list[tuple[str, ScoredAnswers]]:
         """Name and run of the systems whose items were examined for errors."""
-        return [(one.name, one.run) for one in self.systems if one.run.error_classes]
+        return [(system.name, system.run) for system in self.systems if system.run.error_classes]
 
     @property
     def error_classes(self) -> ErrorClasses[Any] | None:
@@ -286,14 +288,14 @@ class StudyReport:
             "benchmark": self.benchmark,
             "systems": [
                 {
-                    "name": one.name,
-                    "model": one.model,
-                    "setting": one.setting,
-                    "base": one.base,
-                    "changes": dict(one.changes),
-                    **one.run.to_json(),
+                    "name": system.name,
+                    "model": system.model,
+                    "setting": system.setting,
+                    "base": system.base,
+                    "changes": dict(system.changes),
+                    **system.run.to_json(),
                 }
-                for one in self.systems
+                for system in self.systems
             ],
             "comparisons": {name: one.to_json() for name, one in self.comparisons.items()},
             "questions": [question.to_json() for question in self.questions],
@@ -318,7 +320,7 @@ def study_report(
         title,
         systems,
         compared,
-        tuple(question_report(one, answers.get(one.id, ())) for one in questions),
+        tuple(question_report(question, answers.get(question.id, ())) for question in questions),
         systems[0].scores.scorer.scored_task,
         source,
         version("branchwise"),
@@ -337,8 +339,12 @@ def compare_with_bases(
 
     Its cautions begin with what did nothing in either: no difference is the work of that.
     """
-    by_name = {one.name: one for one in systems}
-    pairs = {one.name: (by_name[one.base], one) for one in systems if one.base != one.name}
+    by_name = {system.name: system for system in systems}
+    pairs = {
+        system.name: (by_name[system.base], system)
+        for system in systems
+        if system.base != system.name
+    }
     scores = {name: (base.scores, other.scores) for name, (base, other) in pairs.items()}
     compared = compare_each(scores, metrics=metrics, subsets=subsets)
     for name, (base, other) in pairs.items():
@@ -349,9 +355,11 @@ def compare_with_bases(
 
 def _with_bases(systems: Sequence[SystemReport]) -> tuple[SystemReport, ...]:
     """The systems, those whose base is not among them compared with the first."""
-    names = {one.name for one in systems}
+    names = {system.name for system in systems}
     first = systems[0].name
-    return tuple(one if one.base in names else replace(one, base=first) for one in systems)
+    return tuple(
+        system if system.base in names else replace(system, base=first) for system in systems
+    )
 
 
 def _answers(system: SystemReport) -> Iterator[tuple[str, SystemAnswer]]:

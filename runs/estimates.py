@@ -114,17 +114,17 @@ class Sample:
     def estimate(self, items: int, prices: Prices, concurrency: int) -> Estimate:
         """What `items` are expected to take, `concurrency` at a time."""
         done = len(self.outcomes) if self.kept else 0
-        costs = [run_costs([one], self.system, prices) for one in self.outcomes]
+        costs = [run_costs([outcome], self.system, prices) for outcome in self.outcomes]
         tokens = [float(cost.usage.input + cost.usage.output) for cost in costs]
         usd = [cost.cost for cost in costs if cost.cost is not None]
         of_all = run_costs(self.outcomes, self.system, prices)
         share = items / len(self.outcomes)
-        seconds = fmean(float(one.get("seconds", 0.0)) for one in self.outcomes)
+        seconds = fmean(float(outcome.get("seconds", 0.0)) for outcome in self.outcomes)
         left = max(0, items - done)
         return Estimate(
             len(self.outcomes),
             {role.role: role.usage.calls * share for role in of_all.roles},
-            sum(one.get("calls", 0) for one in self.outcomes) * share,
+            sum(outcome.get("calls", 0) for outcome in self.outcomes) * share,
             _expected(tokens, done, left),
             _expected(usd, done, left) if len(usd) == len(costs) else None,
             seconds * left / min(concurrency, left or 1),
@@ -182,7 +182,7 @@ def samples_of(
     runs = [run for run, _ in folder_runs(place)]
     for name, digest in digests.items():
         samples = [Sample.read(run, digest, kept=source is None) for run in runs]
-        known = [one for one in samples if one is not None]
+        known = [sample for sample in samples if sample is not None]
         if known:
             found[name] = max(known, key=lambda one: len(one.outcomes))
     if source is not None and not found:

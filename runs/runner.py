@@ -152,7 +152,7 @@ async def run_parts(
     refused key, a spent allowance and a server that stays away stop the pass; any other failure
     ends its item alone. Closes the agents. Raises StoreError."""
     passes = [_Pass(number, part) for number, part in enumerate(parts)]
-    pending = [one.pending(retry_failed, pilot) for one in passes]
+    pending = [pass_.pending(retry_failed, pilot) for pass_ in passes]
     items = heapq.merge(*pending, key=lambda todo: todo[1].item)
     stopped: str | None = None
     is_endless = False

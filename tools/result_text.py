@@ -74,7 +74,9 @@ def passages_text(records: Sequence[Mapping[str, Any]]) -> str:
 
 def blocks(records: Iterable[Mapping[str, Any]], repeats: Sequence[RepeatRecord]) -> str:
     """New passages whole, with empty lines between them, then the others by their titles."""
-    named = "\n".join([_REPEATED, *(f"[{one['id']}] {unbroken(one['title'])}" for one in repeats)])
+    named = "\n".join(
+        [_REPEATED, *(f"[{repeat['id']}] {unbroken(repeat['title'])}" for repeat in repeats)]
+    )
     return _BETWEEN.join([*map(block, records), *([named] if repeats else [])])
 
 

@@ -190,7 +190,7 @@ class Artifact(_View):
     @property
     def passages(self) -> list[ShownPassage]:
         if self._passages is None:
-            self._passages = [ShownPassage(one) for one in self.passage_records]
+            self._passages = [ShownPassage(record) for record in self.passage_records]
         return self._passages
 
     @property

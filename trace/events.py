@@ -216,7 +216,7 @@ class Extraction(Body):
     @property
     def model_calls(self) -> tuple[Extracted | ExtractionRequest, ...]:
         """The requests that it stands for: shared ones, and those for a passage alone."""
-        return (*self.requests, *(one for one in self.passages if one.asked_alone))
+        return (*self.requests, *(passage for passage in self.passages if passage.asked_alone))
 
     @property
     def failed(self) -> bool:

@@ -193,7 +193,7 @@ def _reading(hint: Any) -> _Reading:
         return accepted, functools.partial(_plain, hint, empty), empty
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        (inner,) = (one for one in arguments if one is not type(None))
+        (inner,) = (argument for argument in arguments if argument is not type(None))
         accepted, convert, empty = _reading(inner)
         return accepted | {type(None)}, functools.partial(_or_none, convert, empty), None
     if origin is tuple and isinstance(arguments[0], type) and issubclass(arguments[0], Record):

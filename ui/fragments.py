@@ -17,7 +17,7 @@ def tables_html(tables: Iterable[Table], bases: Collection[str] = ()) -> str:
 
 def trace_html(trace: Trace) -> str:
     """The question, its gold answers, and every step, folded: its label opens all of it."""
-    steps = [(one, [*plain_lines(blocks(trace, one.seq))]) for one in trace.steps]
+    steps = [(step, [*plain_lines(blocks(trace, step.seq))]) for step in trace.steps]
     gold = [*gold_lines(trace.gold, trace.gold_set)]
     template = environment().get_template("fragment_trace.html.j2")
     return template.render(question=trace.line.question, gold=gold, steps=steps)

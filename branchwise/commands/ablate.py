@@ -89,7 +89,7 @@ def ablate(
     for option, value in written.items():
         words += [] if value is None else [f"--{option}", str(value)]
     again = shlex.join([*words, *(word for one in key or () for word in ("--key", one))])
-    warn_of_shutdowns([one.system for one in design.systems], keys.variables, design.scoring)
+    warn_of_shutdowns([system.system for system in design.systems], keys.variables, design.scoring)
     try:
         made = _run(design, folder, pace)
     except KeyboardInterrupt:
@@ -145,7 +145,7 @@ def _tell_pilot(
     loaded: LoadedStudy, design: StudyDesign, pace: StudyPace, made: StudyRun, again: str
 ) -> None:
     """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
-    digests = {one.name: one.digest for one in made.folder.record.systems}
+    digests = {system.name: system.digest for system in made.folder.record.systems}
     _print_plan(loaded, design, pace, samples_of(digests, made.folder.path, None))
     text = f"\nThe answers are kept; the study itself:\n  {again}"
     console().print(text, markup=False, soft_wrap=True)

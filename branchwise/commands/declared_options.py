@@ -81,7 +81,9 @@ def read_options(model: type[Chosen], options: Mapping[str, Any]) -> Chosen:
         loc, place = first["loc"], context.get("place", ())
         # Of a task's setting the place is its name.
         loc, place = (place, ()) if loc == ("asking",) else (loc, place)
-        at = next(one for one in settings.values() if one.path == loc[: len(one.path)])
+        at = next(
+            setting for setting in settings.values() if setting.path == loc[: len(setting.path)]
+        )
         where = f"{at.flag} {'.'.join(place)}".strip()
         what, remedy = str(first["msg"]), context.get("remedy", "see --help")
         if first["type"] == "literal_error":

@@ -61,7 +61,12 @@ def show_story(reader: RunReader, row: ItemRow) -> None:
         else:
             continue
         _print_lines(lines)
-    show_gold({one.name: [answer.text for answer in one.answers] for one in row.question.branches})
+    show_gold(
+        {
+            branch.name: [answer.text for answer in branch.answers]
+            for branch in row.question.branches
+        }
+    )
 
 
 def _query(call: Call) -> str:
@@ -214,7 +219,9 @@ def show_recorded(page: Path) -> None:
     )
     screen.print(_SYSTEMS)
     lost = error_tables([(name, one.errors) for _, name, one in report.analysed])
-    cost = (f"{one.name}: {ratio_words(report, one)} of base" for one in report.systems[1:])
+    cost = (
+        f"{system.name}: {ratio_words(report, system)} of base" for system in report.systems[1:]
+    )
     for part in (*headline_tables(report), notes((*_LEGEND, ", ".join(cost))), *lost):
         screen.print(part)
     screen.print(f"\nOne answer that {RUNS[0]} lost:", style="bold")
@@ -222,7 +229,7 @@ def show_recorded(page: Path) -> None:
         row = next(row for row in reader.items() if row.question.id == QUESTION)
         show_story(reader, row)
     errors = {
-        name: next(one for one in analysis.item_errors if one.id == QUESTION)
+        name: next(error for error in analysis.item_errors if error.id == QUESTION)
         for _, name, analysis in report.analysed
     }
     losses = lost_lines(row.question.question, errors[RUNS[0]])[1:]

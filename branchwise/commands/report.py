@@ -167,7 +167,7 @@ def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, Scored
     for name in groupings:
         if name.startswith(META):
             items = (one for _, run in runs for one in run.answered)
-            keys = dict.fromkeys(f"{META}{key}" for one in items for key in one.question.meta)
+            keys = dict.fromkeys(f"{META}{key}" for item in items for key in item.question.meta)
             if name not in keys:
                 remedy = did_you_mean(name, keys) if keys else "the questions have no meta"
                 raise InputError(f"no question has {name[:80]!r}", where="--by", remedy=remedy)
@@ -189,9 +189,9 @@ def _systems(runs: Sequence[tuple[str, ScoredAnswers]], named: NamedRuns) -> lis
 
 def print_aggregates(runs: Sequence[tuple[str, object]], systems: Sequence[SystemReport]) -> None:
     """Print the aggregates of scored runs and their changes, one entry per run."""
-    same_task = len({one.scores.scorer.task for one in systems}) == 1
+    same_task = len({system.scores.scorer.task for system in systems}) == 1
     compared = compare_with_bases(systems) if same_task else {}
-    several = len({one.base for one in systems}) > 1
+    several = len({system.base for system in systems}) > 1
     summaries = [
         {
             "name": name,

@@ -103,7 +103,9 @@ class Exports:
         """Write the files, each made before any is written, and list them on standard error. Of
         several reports each has a part of the texts and a folder of its own."""
         needed = self.markdown or self.latex or self.csv
-        made: list[_Made] = [(one, report_tables(one) if needed else ()) for one in reports]
+        made: list[_Made] = [
+            (report, report_tables(report) if needed else ()) for report in reports
+        ]
         made = _chosen(made, self.tables)
         texts, folders = list(self._texts(made)), list(self._folders(made))
         for path, text in texts:

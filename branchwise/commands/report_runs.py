@@ -41,8 +41,11 @@ class NamedRuns(NamedTuple):
         """With other names, of those that have one in `names`."""
         runs = [(names.get(name, name), path) for name, path in self.runs]
         renamed = (
-            {"name": names.get(one.name, one.name), "base": names.get(one.base, one.base)}
-            for one in self.records
+            {
+                "name": names.get(record.name, record.name),
+                "base": names.get(record.base, record.base),
+            }
+            for record in self.records
         )
         pairs = zip(self.records, renamed, strict=True)
         records = tuple(one.model_copy(update=update) for one, update in pairs)
@@ -51,7 +54,7 @@ class NamedRuns(NamedTuple):
     def against(self, base: str) -> "NamedRuns":
         """With one base for all, which comes first."""
         runs = sorted(self.runs, key=lambda run: run[0] != base)
-        records = tuple(one.model_copy(update={"base": base}) for one in self.records)
+        records = tuple(record.model_copy(update={"base": base}) for record in self.records)
         return self._replace(runs=runs, records=records)
 
 

@@ -141,7 +141,7 @@ def _asking(command: str, settings: ScoringSettings) -> Iterator[ScoringSettings
         for role, own in settings.roles.items()
         for name, value in own.items()
     )
-    options += "".join(f" --metric {shlex.quote(str(one))}" for one in settings.metrics)
+    options += "".join(f" --metric {shlex.quote(str(metric))}" for metric in settings.metrics)
     line = f"branchwise: {why}; finished work is kept; continue with: {command}{options}"
     error_console().print(printable(line), markup=False, soft_wrap=True)
     sys.exit(1)

@@ -153,9 +153,11 @@ def end_rows(
     """Rows of the table: a property's number, and what its subjects and its values are called. For
     while the tables are made: the things are there, and their names staged."""
     for identifier, statements in sorted(sampled.items()):
-        subjects = _called(connection, [one.subject for one in statements])
-        values = _called(connection, [one.value for one in statements if one.value])
-        values += _asked(values, {one.literal for one in statements})
+        subjects = _called(connection, [statement.subject for statement in statements])
+        values = _called(
+            connection, [statement.value for statement in statements if statement.value]
+        )
+        values += _asked(values, {statement.literal for statement in statements})
         query = "SELECT number FROM things WHERE id = ?"
         for (number,) in connection.execute(query, (identifier,)).fetchall():
             yield number, "\n".join(subjects), "\n".join(values)

@@ -111,9 +111,9 @@ def _candidates(names: NameWords, words: Sequence[_Word]) -> Iterator[Name]:
 def _one_of(word: _Word) -> str:
     """An FTS5 expression for a word in any form."""
     forms = {form for one in word.forms for form in (one, *other_forms(one))}
-    beginnings = {root(one) for one in word.forms}
+    beginnings = {root(form) for form in word.forms}
     terms = {phrase([form]) for form in forms}
-    terms |= {f"{phrase([one])} *" for one in beginnings if len(one) > 2}
+    terms |= {f"{phrase([beginning])} *" for beginning in beginnings if len(beginning) > 2}
     return " OR ".join(sorted(terms))
 
 

@@ -330,7 +330,7 @@ def read_triples(reply: HttpReply) -> QueryResult:
         raise KgError(*(("timeout", TOO_SLOW) if late else ("endpoint", CUT_SHORT))) from None
     if not reply.whole:
         raise KgError("endpoint", CUT_SHORT)
-    parts = ((one.subject, one.predicate, one.object) for one in triples[:MAX_ROWS])
+    parts = ((triple.subject, triple.predicate, triple.object) for triple in triples[:MAX_ROWS])
     rows = tuple(tuple(map(_from_oxigraph, nodes)) for nodes in parts)
     names = ("subject", "predicate", "object")
     return QueryResult(names, rows, complete=len(triples) <= MAX_ROWS)

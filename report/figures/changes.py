@@ -47,7 +47,7 @@ class ModelGrid(Generic[T]):
 
 def system_grid(report: StudyReport) -> ModelGrid[SystemReport] | None:
     """The systems; None for fewer than two models, and where two are of one model and setting."""
-    grid = ModelGrid({(one.model, one.setting): one for one in report.systems})
+    grid = ModelGrid({(system.model, system.setting): system for system in report.systems})
     is_whole = len(grid.cells) == len(report.systems)
     return grid if is_whole and len(grid.models) > 1 else None
 
@@ -88,9 +88,11 @@ class ChangeFigure:
 def change_figures(report: StudyReport) -> list[ChangeFigure]:
     """One for each metric that the systems are compared by, without unknown differences."""
     compared = report.comparisons
-    named = [(one.name, compared[one.name]) for one in report.systems if one.name in compared]
+    named = [
+        (system.name, compared[system.name]) for system in report.systems if system.name in compared
+    ]
     figures = [_figure(report, metric, named) for metric in report.compared]
-    return [one for one in figures if any(differences for _, differences in one.rows)]
+    return [figure for figure in figures if any(differences for _, differences in figure.rows)]
 
 
 def model_change_figures(report: StudyReport) -> list[list[ChangeFigure]]:
@@ -115,7 +117,14 @@ def _figure(
     for name, comparison in named:
         subsets = report.parts if comparison else ()
         differences = (comparison.find(metric.key, subset) for subset in subsets if comparison)
-        rows.append((name, tuple(one for one in differences if one.difference is not None)))
+        rows.append(
+            (
+                name,
+                tuple(
+                    difference for difference in differences if difference.difference is not None
+                ),
+            )
+        )
     return ChangeFigure(metric, tuple(rows), setting)
 
 
@@ -178,7 +187,7 @@ def _finished(name: str, caption: str, figure: Any, report: StudyReport) -> Draw
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], **_LOOKS[subset]) for subset in report.parts]
-    add_legend(figure, handles, [report.task.questions_words(one) for one in report.parts])
+    add_legend(figure, handles, [report.task.questions_words(part) for part in report.parts])
     notes = [*total_notes(report), *map(one_line, report.cautions)]
     return Drawing(name, " ".join([f"{caption}: {_MEANING}", *notes]), figure)
 
@@ -186,12 +195,14 @@ def _finished(name: str, caption: str, figure: Any, report: StudyReport) -> Draw
 def _draw_panel(axes: "Axes", figure: ChangeFigure, report: StudyReport) -> None:
     subsets = report.parts
     for row, (name, differences) in enumerate(figure.rows):
-        for one in differences:
-            y = row + _APART * (subsets.index(one.subset) - (len(subsets) - 1) / 2)
-            look, change = _LOOKS[one.subset], one.difference or 0.0
-            if one.low is not None and one.high is not None:
-                axes.plot([one.low, one.high], [y, y], color=look["color"], linewidth=0.9)
-            ends = f"{signed(change)} {interval(one.low, one.high)}".strip()
-            tip = tips(f"{name}, {report.task.questions_words(one.subset)}: {ends}")
+        for difference in differences:
+            y = row + _APART * (subsets.index(difference.subset) - (len(subsets) - 1) / 2)
+            look, change = _LOOKS[difference.subset], difference.difference or 0.0
+            if difference.low is not None and difference.high is not None:
+                axes.plot(
+                    [difference.low, difference.high], [y, y], color=look["color"], linewidth=0.9
+                )
+            ends = f"{signed(change)} {interval(difference.low, difference.high)}".strip()
+            tip = tips(f"{name}, {report.task.questions_words(difference.subset)}: {ends}")
             axes.plot([change], [y], linestyle="none", gid=tip, **look)
     axes.axvline(0, color="0.6", linewidth=0.6, zorder=0)

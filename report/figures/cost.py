@@ -143,7 +143,7 @@ def pareto_front(points: Sequence[Point]) -> list[Point]:
         no_worse = (p for p in points if p.spent <= one.spent and p.value >= one.value)
         return any(p.spent < one.spent or p.value > one.value for p in no_worse)
 
-    front = (one for one in points if not is_beaten(one))
+    front = (point for point in points if not is_beaten(point))
     return sorted(front, key=lambda one: (one.spent, one.value, one.index))
 
 

@@ -118,7 +118,7 @@ def saved(drawing: Drawing, kind: str) -> bytes:
 
 def tips(*words: str) -> str:
     """The `gid` of an artist that says `words` on a page: all of it one, or each mark its own."""
-    return "".join(f"{TIP}{one_line(one)}" for one in words)
+    return "".join(f"{TIP}{one_line(word)}" for word in words)
 
 
 def system_name(name: str) -> str:

@@ -79,7 +79,7 @@ def inexact_words(task: Task) -> str:
 
 def has_any(error: AnyError, counts: Iterable[ErrorCounts]) -> bool:
     """Whether any item has the error."""
-    return any(one.with_error[error.key] for one in counts)
+    return any(count.with_error[error.key] for count in counts)
 
 
 def error_counts(run: ScoredAnswers, subset: str) -> ErrorCounts:

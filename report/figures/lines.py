@@ -100,7 +100,7 @@ def line_figures(report: StudyReport) -> list[Lines]:
     """Recall by tool calls, what was retrieved after each, recall by branches and by steps."""
     figures = [_recall_by(report, "calls"), _retrieved(report)]
     figures += [_recall_by(report, by) for by in ("branches", "steps")]
-    return [one for one in figures if one]
+    return [figure for figure in figures if figure]
 
 
 def _recall_by(report: StudyReport, by: str) -> Lines | None:
@@ -124,7 +124,7 @@ def _retrieved(report: StudyReport) -> Lines | None:
 
     def means(analysis: Analysis) -> Mapping[str, SizedMean]:
         points = analysis.curve("calls").points
-        return {f"{one.effort:,}": (one.recall, one.recall.n) for one in points}
+        return {f"{point.effort:,}": (point.recall, point.recall.n) for point in points}
 
     caption = (
         "Recall of a perfect reader over what had been retrieved after each tool call, over all "
@@ -175,8 +175,8 @@ def ceilings(report: StudyReport, subset: str) -> Lines | None:
 
     def is_known(key: str) -> bool:
         if key == "ceiling_extracted":
-            return any(one["context_loss"].mean for one in means)
-        return any(one[key].n for one in means)
+            return any(mean["context_loss"].mean for mean in means)
+        return any(mean[key].n for mean in means)
 
     places = [(key, words) for key, words in CEILING_PLACES if is_known(key)]
     places.append((main.key, "answered"))

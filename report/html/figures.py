@@ -85,7 +85,7 @@ def inlined(drawing: Drawing, report: str, title: str, description: str) -> Mark
     SubElement(made, "title").text = short(title)
     SubElement(made, "desc").text = short(description)
     parts = [one for one in root if one.tag in (f"{_SVG}g", f"{_SVG}defs")]
-    made.extend(one for one in parts if one.find(f"{_SVG}style") is None)
+    made.extend(part for part in parts if part.find(f"{_SVG}style") is None)
     for one in [*made.iter()][3:]:
         _become_part(one)
     return Markup(ElementTree.tostring(made, encoding="unicode"))  # noqa: S704 (escaped by it)
@@ -144,10 +144,12 @@ def figures(report: StudyReport) -> dict[str, list[Figure]]:
             "changes": [_changes(report, one) for one in by_model or change_figures(report)],
             "errors": [
                 *([_losses(report, lost)] if lost else []),
-                *(_errors(report, one) for one in errors),
+                *(_errors(report, error) for error in errors),
             ],
             "scores": [_lines(report, by_protocol, draw_lines(by_protocol))] if by_protocol else [],
-            "effort": [_lines(report, one, draw_lines(one)) for one in line_figures(report)],
+            "effort": [
+                _lines(report, figure, draw_lines(figure)) for figure in line_figures(report)
+            ],
             "cost": [_cost(report, cost)] if cost else [],
             "ceilings": [_lines(report, one[1], draw_ceilings(report, [one])) for one in ways],
         }
@@ -180,20 +182,27 @@ def _changes(report: StudyReport, change: ChangeFigure) -> Figure:
     rows = tuple(
         _row(
             name,
-            PageCell(report.called(one.subset)),
-            PageCell(signed(one.difference or 0.0, digits), interval(one.low, one.high, digits)),
-            PageCell(f"{one.higher} / {one.lower} / {one.same}"),
-            PageCell("" if one.corrected_p is None else p_value(one.corrected_p)),
+            PageCell(report.called(difference.subset)),
+            PageCell(
+                signed(difference.difference or 0.0, digits),
+                interval(difference.low, difference.high, digits),
+            ),
+            PageCell(f"{difference.higher} / {difference.lower} / {difference.same}"),
+            PageCell("" if difference.corrected_p is None else p_value(difference.corrected_p)),
         )
         for name, differences in change.rows
-        for one in differences
+        for difference in differences
     )
     first = "model" if change.setting else "system"
     columns = (first, "questions", "change", "higher / lower / same", "test")
     table = PageTable(change.title, columns, rows, words=(1,), notes=total_notes(report))
     drawing = draw_changes(report, [change])
     # An interval over few questions may be wider than any difference.
-    ends = [abs(one.difference or 0.0) for _, differences in change.rows for one in differences]
+    ends = [
+        abs(difference.difference or 0.0)
+        for _, differences in change.rows
+        for difference in differences
+    ]
     (axes,), most = drawing.figure.axes, 1.05 * max(1.0, *ends)
     axes.set_xlim(max(-most, axes.get_xlim()[0]), min(most, axes.get_xlim()[1]))
     axes.set_xlabel(_BETTER)
@@ -251,8 +260,8 @@ def _errors(report: StudyReport, shares: ErrorShares) -> Figure:
 
 def _cost(report: StudyReport, cost: Cost) -> Figure:
     rows = tuple(
-        _row(one.name, PageCell(as_text(one.spent, cost.unit.unit)), mean_cell(one.mean))
-        for one in cost.points
+        _row(point.name, PageCell(as_text(point.spent, cost.unit.unit)), mean_cell(point.mean))
+        for point in cost.points
     )
     table = PageTable(cost.title, ("system", cost.unit.axis, cost.metric.name), rows)
     systems = counted(len(cost.points), "system")

@@ -129,17 +129,17 @@ def environment() -> "Environment":
 def _sections(report: StudyReport) -> dict[str, Any]:
     tables = defaultdict(list)
     for table in report_tables(report):
-        tables[table.section].append(laid_out(table, [one.name for one in report.bases]))
+        tables[table.section].append(laid_out(table, [base.name for base in report.bases]))
     return {
         "facts": _facts(report),
         "base": short(report.base_words, MAX_NAME),
         "bases": [
             (
-                short(one.name, MAX_NAME),
-                base_words(report, one),
-                [short(part.words) for part in one.run.inert.values()],
+                short(base.name, MAX_NAME),
+                base_words(report, base),
+                [short(part.words) for part in base.run.inert.values()],
             )
-            for one in report.bases
+            for base in report.bases
         ],
         "main": report.task.main.name,
         "filled": report.task.questions_words("ambiguous") if len(report.subsets) > 1 else "",
@@ -151,13 +151,13 @@ def _sections(report: StudyReport) -> dict[str, Any]:
         "tables": tables,
         "figures": figures(report),
         "matcher": _matchers(report),
-        "has_answers": any(one.answers for one in report.questions),
+        "has_answers": any(question.answers for question in report.questions),
         "version": report.version,
     }
 
 
 def _matchers(report: StudyReport) -> str:
-    words = (short(scored_by(one.scores.scorer)) for one in report.systems)
+    words = (short(scored_by(system.scores.scorer)) for system in report.systems)
     return "; ".join(dict.fromkeys(words))
 
 

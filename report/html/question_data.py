@@ -35,13 +35,15 @@ def questions_json(report: StudyReport) -> str:
         "systems": [short(system.name, MAX_NAME) for system in report.systems],
         "bases": [numbers[system.base] for system in report.systems],
         "labels": [one.words for one in ANSWER_ERRORS.types],
-        "epochs": len({answer.epoch for one in report.questions for answer in one.answers}),
+        "epochs": len(
+            {answer.epoch for question in report.questions for answer in question.answers}
+        ),
         "metrics": [column.short or column.title for column in columns],
         "main": columns.index(report.task.main),
         "exact": next((n for n, column in enumerate(columns) if column.role == "exact"), None),
         "called": report.task.main.name,
         "kinds": [report.called("unambiguous"), report.called("ambiguous")],
-        "questions": [_question(one, columns, numbers) for one in report.questions],
+        "questions": [_question(question, columns, numbers) for question in report.questions],
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPED)
 
@@ -149,7 +151,9 @@ def _notes(answer: SystemAnswer) -> list[str]:
         notes.append(f"scored against {gold_set_words(answer.gold_set)}")
     if isinstance(answer.errors, ItemErrors):
         calls = answer.errors.failed_calls
-        notes += [f"tool call {one.call}, {one.tool}: {one.error}" for one in calls[:_MAX_NOTES]]
+        notes += [
+            f"tool call {call.call}, {call.tool}: {call.error}" for call in calls[:_MAX_NOTES]
+        ]
         endings = {
             Label.FORMAT_ERROR.words: answer.errors.format_error,
             Label.BUDGET_SPENT.words: answer.errors.budget_spent,

@@ -116,7 +116,7 @@ def laid_out(table: Table, bases: Collection[str] = ()) -> PageTable:
             laid.append(PageRow(PageCell(texts[label].text), cells, _kind(printed, row, marked)))
     return PageTable(
         short(printed.caption),
-        (printed.columns[label].title, *(short(one.title) for one in headings)),
+        (printed.columns[label].title, *(short(heading.title) for heading in headings)),
         tuple(laid),
         tuple(n for n, one in enumerate(headings, 1) if one.unit == "text"),
         tuple(short(note) for note in printed.notes),

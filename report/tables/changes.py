@@ -65,7 +65,7 @@ def change_columns(metrics: Sequence[Metric]) -> Iterator[TableColumn]:
 
 def change_cells(differences: Sequence[ScoreDifference]) -> Iterator[CellValue]:
     """The largest n, then the cells of `change_columns`."""
-    yield max(one.n for one in differences)
+    yield max(difference.n for difference in differences)
     for one in differences:
         yield Aggregate(one.difference, one.n, one.low, one.high)
         yield one.corrected_p
@@ -112,7 +112,9 @@ def _with_words(report: StudyReport, table: Table) -> Table:
     }
     if len(report.bases) > 1:
         columns.append(TableColumn("against", "compared with", "text", printed=False))
-        words = {one.name: [*words.get(one.name, ()), one.base] for one in report.systems}
+        words = {
+            system.name: [*words.get(system.name, ()), system.base] for system in report.systems
+        }
     rows = tuple((*row, *words[str(row[0])]) for row in table.rows)
     return replace(table, columns=(*table.columns, *columns), rows=rows)
 
@@ -156,7 +158,7 @@ def model_change_tables(report: StudyReport) -> Iterator[Table]:
     if grid := change_grid(report):
         for table, metrics in _grid_tables(report, grid, change):
             keys, values = table.columns[:2], table.columns[2:]
-            columns = (*keys, *(replace(one, unit="change") for one in values))
+            columns = (*keys, *(replace(value, unit="change") for value in values))
             notes = (*_CHANGES, *report.cautions)
             titles = ", ".join(one.title for one in metrics)
             title = f"Changes by model and setting: {titles}"
@@ -170,7 +172,11 @@ def _grid_tables(
 ) -> Iterator[tuple[Table, Sequence[Metric]]]:
     """With the end of the table's name for its name, and the metrics in it."""
     headline = report.task.headline
-    beside = [one for one in report.task.columns if one.table == headline[0].table and not one.role]
+    beside = [
+        column
+        for column in report.task.columns
+        if column.table == headline[0].table and not column.role
+    ]
     for end, metrics in (("", headline), ("-more", beside)):
         columns = [TableColumn("model", "model", "text", is_key=True), subset_column()]
         for slug, setting in zip(slugs(grid.settings), grid.settings, strict=True):
@@ -183,7 +189,9 @@ def _grid_tables(
                 row: list[CellValue] = [model, report.called(subset)]
                 for setting in grid.settings:
                     of = grid.cells.get((model, setting))
-                    row += [None if of is None else value(of, one.key, subset) for one in metrics]
+                    row += [
+                        None if of is None else value(of, metric.key, subset) for metric in metrics
+                    ]
                 rows.append(tuple(row))
         if metrics:
             yield Table(end, "", tuple(columns), tuple(rows)), metrics

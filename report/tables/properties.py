@@ -83,7 +83,9 @@ def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
     )
     rows: list[tuple[CellValue, ...]] = []
     for (system, label), comparison in zip(pairs, compared.values(), strict=True):
-        rows.append((system, label, *change_cells([comparison.find(one.key) for one in metrics])))
+        rows.append(
+            (system, label, *change_cells([comparison.find(metric.key) for metric in metrics]))
+        )
     columns = (
         system_column(),
         TableColumn(name, grouping.words, "text", is_key=True),

@@ -85,10 +85,10 @@ def by_conditions_table(report: StudyReport) -> Table:
         system_column(),
         TableColumn("conditions", "gold conditions", "text", is_key=True),
         TableColumn("n", "n", "count"),
-        *(TableColumn(one.key, one.title, one.unit, one.digits) for one in metrics),
+        *(TableColumn(metric.key, metric.title, metric.unit, metric.digits) for metric in metrics),
     )
     rows: list[tuple[CellValue, ...]] = []
-    keys, totals = [one.key for one in metrics], totals_of(metrics)
+    keys, totals = [metric.key for metric in metrics], totals_of(metrics)
     for system in report.systems:
         asked = (item.question for item in system.run.settled.items)
         sizes = {question.id: len(question.branches) for question in asked}
@@ -150,7 +150,7 @@ def crossed_tables(report: StudyReport) -> Iterator[Table]:
         return
     down, across = (groupings_of(report.task)[name] for name in report.task.crossed)
     metrics = _metrics(report)
-    by_system = {one.name: _crossed(one, down, across, metrics) for one in report.systems}
+    by_system = {system.name: _crossed(system, down, across, metrics) for system in report.systems}
     places = [place for cells in by_system.values() for place in cells]
     lines, groups = (sorted({place[n] for place in places}) for n in (0, 1))
     if len(groups) == 2:
@@ -174,8 +174,8 @@ def _metrics(report: StudyReport) -> list[Column]:
 
 
 def _notes(metrics: Sequence[Column]) -> tuple[str, ...]:
-    called = "; ".join(f"{one.short}: {one.name}" for one in metrics if one.short)
-    return (_MEANS, called, *(one.note for one in metrics if one.note))
+    called = "; ".join(f"{metric.short}: {metric.name}" for metric in metrics if metric.short)
+    return (_MEANS, called, *(metric.note for metric in metrics if metric.note))
 
 
 def _columns(groups: Sequence[str], metrics: Sequence[Column]) -> Iterator[TableColumn]:
@@ -194,7 +194,7 @@ def _crossed(
         lines, groups = (one.bins(item) or [UNKNOWN_PLACE] for one in (down, across))
         for place in product({*lines, _ALL}, {*groups, _ALL}):
             rows[place].append(scores[item.key])
-    keys, totals = [one.key for one in metrics], totals_of(metrics)
+    keys, totals = [metric.key for metric in metrics], totals_of(metrics)
     return {
         place: {key: one.mean for key, one in aggregates_of(own, keys, totals=totals).items()}
         for place, own in rows.items()

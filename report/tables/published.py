@@ -112,7 +112,7 @@ def _notes(report: StudyReport, published: Published, table: PublishedTable) -> 
         places.setdefault(setting.place, []).append(name)
     where = "; ".join(f"{', '.join(names)}: its {place}" for place, names in places.items())
     yield f"Published: the numbers of {published.paper} ({where}); none was measured here."
-    columns = {**columns_of(table.task), **{one.key: one for one in report.columns}}
+    columns = {**columns_of(table.task), **{column.key: column for column in report.columns}}
     base = report.systems[0]
     ours = (_nearest(published.metrics[name], base) for name in table.metrics)
     if titles := [columns[key].title for key in ours if key]:

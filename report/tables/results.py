@@ -31,9 +31,12 @@ def systems_table(report: StudyReport) -> Table:
         TableColumn("answered", "answered", "count"),
         TableColumn("failed", "failed", "count"),
         TableColumn("format_errors", "format errors", "count"),
-        TableColumn("cut", "cut", "count", printed=any(one.cut for one in counts)),
+        TableColumn("cut", "cut", "count", printed=any(count.cut for count in counts)),
         TableColumn(
-            "interrupted", "interrupted", "count", printed=any(one.interrupted for one in counts)
+            "interrupted",
+            "interrupted",
+            "count",
+            printed=any(count.interrupted for count in counts),
         ),
         TableColumn("missing", "without a prediction", "count", printed=False),
         TableColumn("pending", "not ended", "count"),
@@ -96,7 +99,9 @@ def alternatives_notes(report: StudyReport) -> list[str]:
 def evidence_notes(report: StudyReport) -> list[str]:
     """What the systems searched, where their questions bring no passages."""
     searched = {
-        one.name: one.run.evidence for one in report.systems if one.run.evidence is not None
+        system.name: system.run.evidence
+        for system in report.systems
+        if system.run.evidence is not None
     }
     if len(set(searched.values())) == 1 and len(searched) == len(report.systems):
         return [f"evidence: {next(iter(searched.values()))}"]
@@ -138,7 +143,7 @@ def _results(
         TableColumn("scored_by", "scored by", "text", printed=several),
         subset_column(),
         TableColumn("n", "n", "count"),
-        *(column for one in metrics for column in _columns(one, report.task)),
+        *(column for metric in metrics for column in _columns(metric, report.task)),
     )
     rows = tuple(
         (system, scored_by(scores.scorer), report.called(subset), *_values(scores, subset, metrics))
@@ -154,11 +159,11 @@ def _results(
 def scores_table(scores: Scores) -> Table:
     """The headline metrics of one system, a row for each subset of the questions."""
     task = scores.scorer.scored_task
-    metrics = [one for one in scores.scorer.columns if one.role is not None]
+    metrics = [column for column in scores.scorer.columns if column.role is not None]
     columns = (
         subset_column(),
         TableColumn("n", "n", "count"),
-        *(column for one in metrics for column in _columns(one, task)),
+        *(column for metric in metrics for column in _columns(metric, task)),
     )
     subsets = told_subsets(lambda subset: scores.questions(subset) > 0)
     rows = tuple(

@@ -39,9 +39,9 @@ def scenario_lines(
     """What a scenario's answers stand below; with `explain` what its documents ask for."""
     yield f"{scenario.id} ({', '.join(scenario.documents)}): {scenario.text}"
     if explain:
-        for one in requirements(problem):
-            yield f"  {one.document} needs {one.expression}"
-            for cause in one.decided:
+        for requirement in requirements(problem):
+            yield f"  {requirement.document} needs {requirement.expression}"
+            for cause in requirement.decided:
                 value = f"{cause.condition} is {str(cause.value).lower()}"
                 why = "the scenario says so"
                 if cause.relations:
@@ -76,9 +76,9 @@ def answer_record(
         "groups": [list(group) for group in solution.answer.groups],
     }
     if explain:
-        record["requirements"] = [asdict(one) for one in requirements(problem)]
+        record["requirements"] = [asdict(requirement) for requirement in requirements(problem)]
         record["explanations"] = [asdict(one) for one in explained(problem, solution)]
-        record["obstacles"] = [asdict(one) for one in obstacles(problem, solution)]
+        record["obstacles"] = [asdict(obstacle) for obstacle in obstacles(problem, solution)]
     return record
 
 

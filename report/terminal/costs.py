@@ -49,7 +49,7 @@ def cost_tables(report: StudyReport) -> "Iterator[RenderableType]":
         lines += [before + line for line in _about(system.run.costs)]
     lines += _prices_are_from(costs)
     lines.append("cached is part of input, reasoning of output; seconds are summed over requests")
-    unpriced = dict.fromkeys(model for one in costs for model in one.unpriced)
+    unpriced = dict.fromkeys(model for cost in costs for model in cost.unpriced)
     lines += [_how_to_give(model, "with --prices FILE") for model in unpriced]
     yield notes(lines)
 
@@ -132,9 +132,9 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
     """What to print of a plan: what is run, what to expect, the upper bounds, what they rest on."""
     yield plain(f"\n{run_name(plan.name)}", "bold")
     yield indented(plain(_size(plan)))
-    samples = [one.expected.sample for one in plan.systems if one.expected]
-    systems: list[_Row[_Planned]] = [(one.name, one) for one in plan.systems]
-    totals: list[_Row[_Planned]] = [(one.name, one) for one in plan.totals]
+    samples = [system.expected.sample for system in plan.systems if system.expected]
+    systems: list[_Row[_Planned]] = [(system.name, system) for system in plan.systems]
+    totals: list[_Row[_Planned]] = [(total.name, total) for total in plan.totals]
     if samples:
         least, most = min(samples), max(samples)
         sample = counted(most, "answer") if least == most else f"{least} to {most} answers"
@@ -145,7 +145,7 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
         yield indented(plain(_UNKNOWN, "dim"))
     yield plain("\nAt most, by the settings alone", "bold")
     every = (AGENT, EXPANDER, EXTRACTOR)
-    roles = [role for role in every if any(one.calls.get(role) for one in plan.systems)]
+    roles = [role for role in every if any(system.calls.get(role) for system in plan.systems)]
 
     def bounds(one: _Planned) -> list[str]:
         cells = [short_count(one.calls.get(role, 0)) for role in roles]
@@ -225,7 +225,7 @@ def _plan_notes(plan: StudyPlan) -> "Padding":
             f"request at {GRADE_INPUT:,} tokens, a reply at judge.max_tokens (where it is not set: "
             "a number alone); in no other number"
         )
-    if any(one.expected for one in plan.systems):
+    if any(system.expected for system in plan.systems):
         lines.insert(
             0,
             "expected: the mean of what was asked, times all items; time: what is left of it at "

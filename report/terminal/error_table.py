@@ -112,7 +112,7 @@ def class_tables(report: StudyReport) -> "Iterator[RenderableType]":
     runs = [(name, run) for name, run in report.examined if run.analysis]
     if len(runs) == 1:
         subsets = report.subsets if len(report.subsets) == 1 else (*report.parts, "all")
-        counted = [(report.called(one), error_counts(runs[0][1], one)) for one in subsets]
+        counted = [(report.called(subset), error_counts(runs[0][1], subset)) for subset in subsets]
     else:
         counted = [(run_name(name), error_counts(run, "all")) for name, run in runs]
     classes = report.error_classes
@@ -156,7 +156,7 @@ def task_error_tables(report: StudyReport) -> "Iterator[RenderableType]":
     for group in classes.classes:
         rows.append((group, "bold", group.title))
         rows += [(one, "", f"  {one.title}") for one in group.types]
-    runs = [(one.name, error_counts(one.run, "all")) for one in report.systems]
+    runs = [(system.name, error_counts(system.run, "all")) for system in report.systems]
     for chosen in _side_by_side(runs, max(len(words) for *_, words in rows)):
         yield heading("items by error", [name for name, _ in runs])
         names = ["items"] if len(runs) == 1 else ["\n".join(_lines(name)) for name, _ in chosen]
@@ -218,7 +218,7 @@ def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
         return
     means = [analysis.ceilings.aggregates["all"] for _, _, analysis in known.analysed]
     table = ceilings_table(known)
-    table = replace(table, columns=tuple(replace(one, printed=True) for one in table.columns))
+    table = replace(table, columns=tuple(replace(column, printed=True) for column in table.columns))
     shares = [key for key, _ in CEILING_PLACES if _says_something(key, means)]
     losses = [key for key in LOSSES if _says_something(key, means)]
     main = known.task.main
@@ -239,7 +239,7 @@ def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
     yield notes([_CEILING_NOTE[0].format(main.name), *_CEILING_NOTE[1:], *unknown])
     curves = [(before, _few(analysis.curve("calls").points)) for before, analysis in named]
     lines = [
-        f"  {before}{' · '.join(f'{one.effort} {number(one.recall.mean)}' for one in points)}"
+        f"  {before}{' · '.join(f'{point.effort} {number(point.recall.mean)}' for point in points)}"
         for before, points in curves
         if points
     ]
@@ -250,7 +250,7 @@ def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
 
 def _says_something(key: str, systems: Sequence[Mapping[str, Aggregate]]) -> bool:
     needed = _ONLY_WHERE.get(key)
-    return any(one[key].n and (needed is None or one[needed].mean) for one in systems)
+    return any(system[key].n and (needed is None or system[needed].mean) for system in systems)
 
 
 def _few(points: Sequence[CurvePoint]) -> list[CurvePoint]:

@@ -63,7 +63,7 @@ class OutagePrinter:
         """Print what is new."""
         assert self._outages is not None
         now = {one.server: one for one in self._outages.now()}
-        for server in [one for one in self._seconds if one not in now]:
+        for server in [second for second in self._seconds if second not in now]:
             gone = duration(self._seconds.pop(server))
             self._printed.pop(server, None)
             self._print(printable(f"{host_of(server) or server} answers again, after {gone}"))

@@ -118,9 +118,9 @@ def score_tables(
     tables = [t for t in results_tables(report) if only is None or _group_of(t) in only]
     for table in tables:
         # The names say which matcher.
-        keys = [one.key for one in table.columns if one.key != "scored_by"]
+        keys = [column.key for column in table.columns if column.key != "scored_by"]
         yield from drawn(table.with_columns(keys), _group_of(table))
-    yield from _score_notes(report, {one.key for table in tables for one in table.columns})
+    yield from _score_notes(report, {column.key for table in tables for column in table.columns})
 
 
 def _group_of(results: Table) -> str:
@@ -130,10 +130,12 @@ def _group_of(results: Table) -> str:
 
 def _score_notes(report: StudyReport, keys: Collection[str]) -> "Iterator[Padding]":
     """What the metrics are, what aligned branches, and how the items of each system ended."""
-    lines = [one.note for one in report.columns if one.note and one.key in keys]
+    lines = [column.note for column in report.columns if column.note and column.key in keys]
     lines.append("n: questions; below a mean its 95% bootstrap interval")
     lines += [printable(line) for line in (*alternatives_notes(report), *evidence_notes(report))]
-    matchers = {one.name: printable(scored_by(one.scores.scorer)) for one in report.systems}
+    matchers = {
+        system.name: printable(scored_by(system.scores.scorer)) for system in report.systems
+    }
     if len(set(matchers.values())) == 1:
         lines.append(f"matcher: {next(iter(matchers.values()))}")
     else:
@@ -179,16 +181,16 @@ def headline(report: StudyReport) -> "Iterator[RenderableType]":
         elif keys & {column.key for column in table.columns}:
             main = table.with_columns(["system", "subset", "n", *keys])
             yield from drawn(_short(main, report), _group_of(table))
-    further = {one.key for one in report.columns if one.table == FURTHER}
+    further = {column.key for column in report.columns if column.table == FURTHER}
     yield from _score_notes(report, keys | further)
     lines = []
     lost = losses(report, "all")
     for bar in lost.bars if lost else ():
         counts = f"{bar.lost:,} of {bar.gold:,} gold answers missing{bar.where_lost}"
         lines += [f"{run_name(bar.name)}: {counts}", *filter(None, [bar.caution])]
-    for one in report.systems:
-        if one.run.costs.cost:
-            lines.append(f"{run_name(one.name)}: {usd(one.run.costs.cost)} USD")
+    for system in report.systems:
+        if system.run.costs.cost:
+            lines.append(f"{run_name(system.name)}: {usd(system.run.costs.cost)} USD")
     if lines:
         yield indented(plain("\n".join(lines)))
 

@@ -14,15 +14,17 @@ _IN_A_TABLE = 5
 
 def tables(evaluation: RetrievalEvaluation) -> tuple[Table, ...]:
     """The means of each retriever, and the values of each query."""
-    measures = [TableColumn(str(one), str(one), digits=3) for one in evaluation.measures]
+    measures = [
+        TableColumn(str(measure), str(measure), digits=3) for measure in evaluation.measures
+    ]
     retriever = TableColumn("retriever", "retriever", "text", is_key=True)
     n, question = TableColumn("n", "n", "count"), TableColumn("question", "question", "text")
     means: list[tuple[CellValue, ...]] = []
     values: list[tuple[CellValue, ...]] = []
-    for one in evaluation.scores:
-        means.append((one.retriever, len(evaluation.queries), *one.means().values()))
-        for query, *own in zip(evaluation.queries, *one.values.values(), strict=True):
-            values.append((one.retriever, query.id, *own))
+    for score in evaluation.scores:
+        means.append((score.retriever, len(evaluation.queries), *score.means().values()))
+        for query, *own in zip(evaluation.queries, *score.values.values(), strict=True):
+            values.append((score.retriever, query.id, *own))
     columns, title, lines = (retriever, n, *measures), "Rankings of retrievers", notes(evaluation)
     whole = Table("retrievers", title, columns, tuple(means), tuple(lines))
     columns, title = (retriever, question, *measures), "Rankings by question"
@@ -52,7 +54,7 @@ def print_evaluation(evaluation: RetrievalEvaluation, corpus: str) -> None:
     means, _ = tables(evaluation)
     asked = counted(len(evaluation.queries), "question")
     console().print(f"{printable(corpus)}: {asked}", markup=False, soft_wrap=True)
-    keys = [str(one) for one in evaluation.measures]
+    keys = [str(measure) for measure in evaluation.measures]
     for start in range(0, len(keys), _IN_A_TABLE):
         console().print(body(means.with_columns(["retriever", "n", *keys[start:][:_IN_A_TABLE]])))
     for note in means.notes:
@@ -69,14 +71,14 @@ def as_json(evaluation: RetrievalEvaluation) -> str:
             "missing_passages": evaluation.missing,
             "retrievers": [
                 {
-                    "retriever": one.retriever,
-                    "means": {str(m): mean.to_json() for m, mean in one.means().items()},
+                    "retriever": score.retriever,
+                    "means": {str(m): mean.to_json() for m, mean in score.means().items()},
                     "by_question": {
-                        query.id: {str(m): values[number] for m, values in one.values.items()}
+                        query.id: {str(m): values[number] for m, values in score.values.items()}
                         for number, query in enumerate(evaluation.queries)
                     },
                 }
-                for one in evaluation.scores
+                for score in evaluation.scores
             ],
         }
     )

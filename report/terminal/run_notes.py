@@ -128,11 +128,11 @@ def _agreement(agreement: Agreement) -> Iterator[str]:
     def quoted(reading: str | None) -> str:
         return "none" if reading is None else repr(reading)
 
-    for one in agreement.differences[:_SHOWN]:
-        for name, by_names in one.lexical.items():
-            if by_names != (by_model := one.llm.get(name)):
+    for difference in agreement.differences[:_SHOWN]:
+        for name, by_names in difference.lexical.items():
+            if by_names != (by_model := difference.llm.get(name)):
                 readings = f"{quoted(by_names)} by names, {quoted(by_model)} by the model"
-                yield f"  {one.id}: {name} is {readings}"
+                yield f"  {difference.id}: {name} is {readings}"
     yield from _more(len(agreement.differences), "questions")
 
 
@@ -151,7 +151,7 @@ def _ends(ended: Ended) -> str:
 def _where(what: str, items: Sequence[ReportedItem], *, branches: bool = False) -> Iterator[str]:
     """The first of these: items, or `branches` of them."""
     if items:
-        count = counted(len({(one.id, one.epoch) for one in items}), "item")
+        count = counted(len({(item.id, item.epoch) for item in items}), "item")
         if branches:
             count = f"{counted(len(items), 'branch', 'branches')} of {count}"
         yield f"  {what}: {count}"

@@ -63,8 +63,8 @@ def run_report(
     if full:
         yield from cost_tables(StudyReport.beside(systems))
     # Last, where they are seen: a module that never worked leaves no other mark.
-    epochs = any(row.epoch for one in systems for row in one.run.scores.items)
-    works = [(one.name, one.run.modules, one.run.inert) for one in systems]
+    epochs = any(row.epoch for system in systems for row in system.run.scores.items)
+    works = [(system.name, system.run.modules, system.run.inert) for system in systems]
     yield from module_notes(works, epochs=epochs)
 
 
@@ -114,7 +114,7 @@ def predictions_report(
         lines.append(f"without a prediction: {first}{more}")
     left_out, remarks = run_left_out((), answers.settled), run_remarks((), answers.settled)
     lines += [printable(one.words) for one in left_out]
-    lines += [printable(one.words) for one in remarks]
+    lines += [printable(remark.words) for remark in remarks]
     yield from _paragraph([*lines, *matcher_lines(answers.settled)])
     if not full:
         return
@@ -128,12 +128,12 @@ def predictions_report(
 
 def study_summary(systems: Sequence[SystemReport]) -> "Iterator[RenderableType]":
     """What each system of a study changes: a line for each main metric, against its base."""
-    scores = [one.scores for one in systems]
+    scores = [system.scores for system in systems]
     own = scores[0].scorer.scored_task.shown
     names = {column.key: column.name for column in own}
     metrics = [column.key for column in (*own, *common_columns(scores))]
     compared = compare_with_bases(systems, metrics=metrics, subsets=("all",))
-    bases = {one.name: one.base for one in systems}
+    bases = {system.name: system.base for system in systems}
     for base, group in groupby(compared, lambda name: bases[name]):
         yield heading(f"changes against {run_name(base)}", [])
         for name in group:
@@ -142,6 +142,9 @@ def study_summary(systems: Sequence[SystemReport]) -> "Iterator[RenderableType]"
             for caution in compared[name].cautions:
                 text.append(f"  caution: {printable(caution)}\n", style=f"not bold {NOTICE}")
             differences = compared[name].differences
-            lines = (f"  {summary_line(one, name=names.get(one.metric))}" for one in differences)
+            lines = (
+                f"  {summary_line(difference, name=names.get(difference.metric))}"
+                for difference in differences
+            )
             text.append("\n".join(lines), style="not bold")
             yield indented(text)

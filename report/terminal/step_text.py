@@ -64,14 +64,16 @@ def found_passages(events: Iterable[Event]) -> dict[str, list[ShownPassage]]:
             case StageEnded():
                 option = ""
             case Tool() as body:
-                passages = {one.id: one for one in body.found.passages}
+                passages = {passage.id: passage for passage in body.found.passages}
                 found[option] = {**found.get(option, {}), **passages}
     return {option: list(passages.values()) for option, passages in found.items()}
 
 
 def passage_lines(passages: Sequence[ShownPassage], answers: Sequence[str]) -> Iterator[str]:
     """The passages that name an answer, else the first ones, and how many others there are."""
-    marked = [(one, named(one.text, [[answer] for answer in answers])) for one in passages]
+    marked = [
+        (passage, named(passage.text, [[answer] for answer in answers])) for passage in passages
+    ]
     naming = [(one, marks[0].start) for one, marks in marked if marks]
     others = [(one, 0) for one, marks in marked if not marks]
     lines = [f"[{one.id}] {one.title}: {_around(one.text, at)}" for one, at in (*naming, *others)]

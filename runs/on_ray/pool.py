@@ -49,8 +49,8 @@ class RayPool:
         restraints: Restraints,
     ) -> None:
         files: dict[str, bytes] = {}
-        for one in systems:
-            files |= sources_of(one.system)
+        for system in systems:
+            files |= sources_of(system.system)
         self.place, self._identities, self._restraints = place, identities, restraints
         outages = restraints.outages
         opening = Opening(

@@ -94,7 +94,7 @@ class Analysis:
     @cached_property
     def right(self) -> Mapping[str, int]:
         """By subset, how many gold answers the items have, branch by branch."""
-        rows = [(one.item.question.ambiguous, len(one.right)) for one in self.items]
+        rows = [(item.item.question.ambiguous, len(item.right)) for item in self.items]
         every, ambiguous, unambiguous = SUBSETS
         told = {ambiguous: [True], unambiguous: [False], every: [True, False]}
         return {name: sum(n for kind, n in rows if kind in told[name]) for name in SUBSETS}
@@ -187,7 +187,7 @@ class ScoredAnswers:
     @property
     def told_of_calls(self) -> list[str]:
         """A line for each field that requests lacked, and for replies that ended oddly."""
-        return [*(one.words for one in self.left_out), *(one.words for one in self.remarks)]
+        return [*(one.words for one in self.left_out), *(remark.words for remark in self.remarks)]
 
     @property
     def protocol(self) -> str:
@@ -225,12 +225,12 @@ class ScoredAnswers:
             return ()
         if self.analysis:
             return tuple(
-                found_errors(one.id, one.epoch, one.ambiguous, classes, one)
-                for one in self.analysis.item_errors
+                found_errors(error.id, error.epoch, error.ambiguous, classes, error)
+                for error in self.analysis.item_errors
             )
         return tuple(
-            found_errors(*one.key, one.item.question.ambiguous, classes, task.examined(one.item))
-            for one in self.items
+            found_errors(*item.key, item.item.question.ambiguous, classes, task.examined(item.item))
+            for item in self.items
         )
 
     def breakdown(self, by: str) -> Breakdown | None:
@@ -261,7 +261,7 @@ class ScoredAnswers:
                 if errors is None
                 else {
                     "errors": totals(errors).to_json(),
-                    "items": [one.to_json() for one in errors],
+                    "items": [error.to_json() for error in errors],
                 },
                 "lexical": lexical,
             }
@@ -272,7 +272,7 @@ class ScoredAnswers:
             "modules": self.modules.to_json(),
             "did_nothing": [one.words for one in self.inert.values()],
             "left_out": [one.to_json() for one in self.left_out],
-            "remarks": [one.to_json() for one in self.remarks],
+            "remarks": [remark.to_json() for remark in self.remarks],
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": lexical,
             **({} if self.evidence is None else {"evidence": self.evidence}),

@@ -56,7 +56,7 @@ def _change(key: str, value: Value, before: Value, levels: Sequence[Value]) -> s
 def _said(key: str, value: Value, levels: Sequence[Value]) -> str:
     """A value in short, or as it is written where another of the levels is the same in short."""
     own = _brief(key, value)
-    return own if [_brief(key, one) for one in levels].count(own) == 1 else str(value)
+    return own if [_brief(key, level) for level in levels].count(own) == 1 else str(value)
 
 
 def _tools(value: Value, before: Value) -> str:

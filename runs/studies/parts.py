@@ -107,7 +107,7 @@ class StudyPlugins:
         key = next((key for key, one in self._nodes.items() if one.name == name), None)
         if key is not None:
             return ("nodes", key)
-        kind = "tools" if any(one.name == name for one in self._tools.values()) else "retriever"
+        kind = "tools" if any(tool.name == name for tool in self._tools.values()) else "retriever"
         return ("factors" if kind in self.study.factors else "base", kind)
 
     def _check_settings(

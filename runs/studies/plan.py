@@ -67,7 +67,9 @@ def grading_plans(
         return ()
     task, found = get_task(questions.task), []
     for named in systems:
-        requests = sum(_requests(choice, task, named.system, one) for one in questions.questions)
+        requests = sum(
+            _requests(choice, task, named.system, question) for question in questions.questions
+        )
         demand = _demand(choice, named.system, epochs * requests)
         costs = [prices.cost(demand.spec, usage) for usage in (demand.once, demand.most)]
         found.append(GradingPlan(named.name, demand, *costs))
@@ -146,8 +148,11 @@ class PlanTotal:
         calls = Counter[str]()
         for one in systems:
             calls.update(one.calls)
-        within, at_most = (one.within for one in systems), (one.at_most for one in systems)
-        expected = together(one.expected for one in systems)
+        within, at_most = (
+            (system.within for system in systems),
+            (system.at_most for system in systems),
+        )
+        expected = together(system.expected for system in systems)
         return cls(name, calls, _sum(within), _sum(at_most), expected)
 
 
@@ -178,20 +183,20 @@ class StudyPlan:
     def totals(self) -> tuple[PlanTotal, ...]:
         """What each model's systems come to, then all systems; none of a single system."""
         by_model = {
-            f"all of {model}": [one for one in self.systems if one.model == model]
+            f"all of {model}": [system for system in self.systems if system.model == model]
             for model in self.models
         }
         whole = {"all": self.systems} if len(self.systems) > 1 else {}
-        return tuple(PlanTotal.of(*one) for one in (by_model | whole).items())
+        return tuple(PlanTotal.of(*item) for item in (by_model | whole).items())
 
     @property
     def expected(self) -> Estimate | None:
         """What all systems are expected to take; None where one of them is unknown."""
-        return together(one.expected for one in self.systems)
+        return together(system.expected for system in self.systems)
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        models = [model for one in self.systems for model in one.unpriced]
+        models = [model for system in self.systems for model in system.unpriced]
         models += [one.demand.spec for one in self.grading if one.cost is None]
         return tuple(dict.fromkeys(models))
 
@@ -227,7 +232,11 @@ def plan_of(
 ) -> StudyPlan:
     """What a study's systems may take over these questions, by their budgets and `samples`."""
     study = loaded.study
-    models = tuple(one.model for one in systems if one.base == one.name) if study.models else ()
+    models = (
+        tuple(system.model for system in systems if system.base == system.name)
+        if study.models
+        else ()
+    )
     plan = plan_systems(
         study.name,
         systems,

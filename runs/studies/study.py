@@ -34,7 +34,9 @@ from branchwise.runs.options import Concurrency, CostOptions, QuestionOptions, S
 Value = bool | int | float | str | tuple[str, ...] | Mapping[str, Any] | None
 """What a setting can be; null is the default of those that have none of their own."""
 
-FIELDS: Mapping[str, Declared] = {one.word: one for one in all_settings() if one.word}
+FIELDS: Mapping[str, Declared] = {
+    setting.word: setting for setting in all_settings() if setting.word
+}
 """The settings of a system by their words in a study file."""
 FACTORS = tuple(key for key, one in FIELDS.items() if one.setting.changes != "scores")
 """Settings that may be varied: the systems of a study are scored alike."""
@@ -226,7 +228,7 @@ def _left_out(values: Any, info: ValidationInfo) -> tuple[dict[str, Value], ...]
     if not isinstance(values, list | tuple):
         remedy = "write {shots: 0, reasoning: steps} for each combination"
         raise PydanticCustomError("study", "is not a list of combinations", {"remedy": remedy})
-    return tuple(checked_base(one, info.data.get("nodes", ())) for one in values)
+    return tuple(checked_base(value, info.data.get("nodes", ())) for value in values)
 
 
 _Combinations = Annotated[

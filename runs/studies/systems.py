@@ -116,11 +116,13 @@ class _Systems:
         written = list(dict.fromkeys(draft.model for draft in drafts))
         models = dict(zip(written, model_names(written), strict=True))
         names = distinct_names(
-            system_name(one.changes, self.base, self.levels, models[one.model] if several else None)
-            for one in drafts
+            system_name(
+                draft.changes, self.base, self.levels, models[draft.model] if several else None
+            )
+            for draft in drafts
         )
         # What each changes, the model aside: the same words for each model.
-        aside = [{k: v for k, v in one.changes.items() if k != MODEL} for one in drafts]
+        aside = [{k: v for k, v in draft.changes.items() if k != MODEL} for draft in drafts]
         unique = [one for n, one in enumerate(aside) if one not in aside[:n]]
         settings = distinct_names(system_name(one, self.base, self.levels) for one in unique)
         each = len(drafts) // (len(several) or 1)
@@ -240,7 +242,7 @@ class _Systems:
         """Refuse a setting whose module is off in every system, and a node that is."""
         study = self.study
         for key, setting in _MODULE_OF.items():
-            if any(getattr(one.system, setting) for one in systems):
+            if any(getattr(system.system, setting) for system in systems):
                 continue
             places: list[KeyPath] = []
             leave = f"leave out {key}"
@@ -331,7 +333,9 @@ def _combined(
     """All combinations but the base's, those that change least first."""
     places = {key: n for n, key in enumerate(levels)}
     combinations = [dict(zip(levels, values, strict=True)) for values in product(*levels.values())]
-    changes = [{k: v for k, v in one.items() if v != base[k]} for one in combinations]
+    changes = [
+        {k: v for k, v in combination.items() if v != base[k]} for combination in combinations
+    ]
     return sorted(filter(None, changes), key=lambda one: (len(one), [places[k] for k in one]))
 
 
