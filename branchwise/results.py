@@ -79,8 +79,8 @@ class QuestionTrace:
     def __repr__(self) -> str:
         from branchwise.ui.traces.plain import gold_lines, trace_lines
 
-        found = self.trace
-        return "\n".join((*trace_lines(found.events), *gold_lines(found.gold, found.gold_set)))
+        trace = self.trace
+        return "\n".join((*trace_lines(trace.events), *gold_lines(trace.gold, trace.gold_set)))
 
     def _repr_html_(self) -> str:
         from branchwise.ui.fragments import trace_html
@@ -159,9 +159,9 @@ class ComparedRuns:
         try:
             return self.comparisons[run].find(metric, subset)
         except KeyError:
-            found = self.comparisons[run].differences
-            metrics = list(dict.fromkeys(one.metric for one in found))
-            subsets = dict.fromkeys(one.subset for one in found if one.metric == metric)
+            differences = self.comparisons[run].differences
+            metrics = list(dict.fromkeys(one.metric for one in differences))
+            subsets = dict.fromkeys(one.subset for one in differences if one.metric == metric)
             raise InputError(
                 f"{metric[:60]!r} on {subset[:60]!r} is not compared",
                 remedy=did_you_mean(subset, subsets)

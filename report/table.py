@@ -58,8 +58,8 @@ class TableColumn:
 
 def column_groups(columns: Sequence[TableColumn]) -> list[tuple[str, int]]:
     """The groups of neighbouring columns, each with their number; none where no column has one."""
-    found = [(name, len([*span])) for name, span in groupby(column.group for column in columns)]
-    return found if any(name for name, _ in found) else []
+    groups = [(name, len([*span])) for name, span in groupby(column.group for column in columns)]
+    return groups if any(name for name, _ in groups) else []
 
 
 @dataclass(frozen=True)

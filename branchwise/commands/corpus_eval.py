@@ -81,18 +81,18 @@ def evaluate(
     Example: branchwise corpus eval C --questions q.jsonl --retriever bm25 --retriever flat
     """
     try:
-        found = _evaluated(
+        evaluation = _evaluated(
             path, _asked(questions, qrels, field, separator, limit), qrels, retriever, measure, key
         )
     except RetrieverError as error:
         typer.echo(f"branchwise: the retriever failed: {printable(str(error))}", err=True)
         raise typer.Exit(1) from None
     if csv:
-        write_folder(csv, csv_files(tables(found)))
+        write_folder(csv, csv_files(tables(evaluation)))
     if json_output:
-        echo(as_json(found))
+        echo(as_json(evaluation))
         return
-    print_evaluation(found, str(path))
+    print_evaluation(evaluation, str(path))
     if csv:
         echo(f"written: {csv}")
 

@@ -213,10 +213,10 @@ def world_info(
     """
     description = read_world(path)
     with ProgressBar("reading", "lines") as progress:
-        found = survey(path, progress)
+        surveyed = survey(path, progress)
     if json_output:
-        both = {"world": description.model_dump(), "survey": found.model_dump()}
+        both = {"world": description.model_dump(), "survey": surveyed.model_dump()}
         options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
         echo(harmless_json(orjson.dumps(both, option=options).decode()))
     else:
-        print_world(description, found)
+        print_world(description, surveyed)

@@ -71,8 +71,8 @@ def solve(
 
     Example: branchwise mdcr solve mdcr.json --explain
     """
-    found = read_conditions(file)
-    solved = _solved(found, scenario or [])
+    conditions = read_conditions(file)
+    solved = _solved(conditions, scenario or [])
     if json_output:
         print_json([answer_record(*one, explain=explain) for one in solved])
         return
@@ -150,14 +150,14 @@ def generate(
     drafts = draft_set(settings)
     if writer is not None:
         drafts = _reworded(drafts, writer, out, concurrency, api, keys)
-    found = drafts.finished(about)
-    _write(out, found)
-    left_out = drafts.tries - len(found.scenarios)
+    generated = drafts.finished(about)
+    _write(out, generated)
+    left_out = drafts.tries - len(generated.scenarios)
     echo(
         f"{drafts.tries:,} scenarios were drawn; left out as contradictory, repeated or endless: "
         f"{left_out:,}"
     )
-    _print_statistics(found)
+    _print_statistics(generated)
     echo(f"next: branchwise mdcr solve {out} --explain")
     echo(f"      branchwise mdcr control {out} --out single.json")
 
@@ -176,9 +176,9 @@ def control(
     read = read_conditions(file)
     for scenario in read.scenarios:
         _check_known(read, scenario)
-    found = single_documents(read, seed)
-    _write(out, found)
-    _print_statistics(found)
+    single = single_documents(read, seed)
+    _write(out, single)
+    _print_statistics(single)
 
 
 def _write(out: Path, found: ConditionsSet) -> None:

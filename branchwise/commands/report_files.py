@@ -171,8 +171,8 @@ def _chosen(made: list[_Made], names: Sequence[str]) -> list[_Made]:
     chosen: list[_Made] = []
     for report, tables in made:
         by_name = {table.name: replace(table, printed=True) for table in tables}
-        found = [by_name[name] for name in dict.fromkeys(names) if name in by_name]
-        chosen.append((report, found))
+        wanted = [by_name[name] for name in dict.fromkeys(names) if name in by_name]
+        chosen.append((report, wanted))
     return chosen
 
 

@@ -63,17 +63,17 @@ def named_runs(
 ) -> NamedRuns:
     """The runs of a study, in its order, if its folder is the only one given, else these runs;
     `base` and `systems` as of the options."""
-    found, names = _found(paths), _read_names(systems)
-    known = [name for name, _ in found.runs]
+    runs, names = _found(paths), _read_names(systems)
+    known = [name for name, _ in runs.runs]
     for old in names:
         _check_known(old, known, "--systems")
     if base is not None:
-        given = {str(path): name for name, path in found.runs}
+        given = {str(path): name for name, path in runs.runs}
         former = {new: old for old, new in names.items()} | given
         base = former.get(base, base)
         _check_known(base, known, "--base")
-        found = found.against(base)
-    renamed = found.named(names)
+        runs = runs.against(base)
+    renamed = runs.named(names)
     taken = [name for name, _ in renamed.runs]
     for name in names.values():
         if taken.count(name) > 1:

@@ -119,8 +119,8 @@ class _Wanted:
             markup=False,
             soft_wrap=True,
         )
-        found = say_failures([made.path], f"branchwise resume {_quoted(made.path)}")
-        sys.exit(1 if found.failed.items or found.is_total else 0)
+        failures = say_failures([made.path], f"branchwise resume {_quoted(made.path)}")
+        sys.exit(1 if failures.failed.items or failures.is_total else 0)
 
     def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
         name = (folder or Path("run")).name

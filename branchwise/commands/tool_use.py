@@ -112,12 +112,12 @@ class _Absent:
 
 
 def _plugin(spec: str) -> ToolCard:
-    found = find_tool(spec)
-    if not isinstance(found.object, ToolPlugin):
-        foreign = ForeignTool.of(found.object, found.source)
+    tool_found = find_tool(spec)
+    if not isinstance(tool_found.object, ToolPlugin):
+        foreign = ForeignTool.of(tool_found.object, tool_found.source)
         runs = _ON_A_THREAD if foreign.is_blocking else _IN_THE_LOOP
         return ToolCard(foreign.name, _schema(foreign), runs=runs, source=_source(foreign))
-    plugin = found.object
+    plugin = tool_found.object
     tool = FunctionTool.of(plugin)
     return ToolCard(
         plugin.name,

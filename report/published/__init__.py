@@ -247,7 +247,7 @@ def published_beside(
     # What a question file says is compared with names, never used as a path.
     if name is None or (benchmark is None and name not in benchmarks()):
         return None
-    found = published(name)
+    numbers = published(name)
     if name == own and not are_generated(questions):
-        return found
-    return found.model_copy(update={"notes": (_OTHER_QUESTIONS, *found.notes)})
+        return numbers
+    return numbers.model_copy(update={"notes": (_OTHER_QUESTIONS, *numbers.notes)})

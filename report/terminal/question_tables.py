@@ -132,8 +132,8 @@ def question_lines(question: Question) -> Iterator[str]:
     yield from (f"  {step}" for step in question.meta.get("plan", ()))
     for branch in question.branches:
         sizes = question.meta.get("sizes", {}).get(branch.name, ())
-        found = f" (sets of {', '.join(map(str, sizes))})" if sizes else ""
-        yield f"{branch.name}{found}"
+        of_sizes = f" (sets of {', '.join(map(str, sizes))})" if sizes else ""
+        yield f"{branch.name}{of_sizes}"
         yield f"  {'; '.join(answer.text for answer in branch.answers)}"
     for number, branches in enumerate(question.alternatives, start=1):
         yield f"alternative {number}:"

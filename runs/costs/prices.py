@@ -264,8 +264,8 @@ def kept_prices(folder: Path) -> Path | None:
     runs, places = folder.resolve().parent, [folder]
     if runs.name == _RUNS and (runs.parent / _STUDY).is_file():
         places.append(runs.parent)
-    found = [place / PRICES for place in places if (place / PRICES).is_file()]
-    return found[0] if found else None
+    files = [place / PRICES for place in places if (place / PRICES).is_file()]
+    return files[0] if files else None
 
 
 def prices_of(folder: Path) -> Prices:

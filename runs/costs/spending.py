@@ -93,10 +93,10 @@ class Spending:
     def _cost(self, spec: ModelSpec, price: Price | None, payment: Payment, bound: float) -> float:
         if payment.usage is None:
             return bound
-        found = cost_at(price, RoleUsage().plus(payment.usage, 0.0))
-        if found is None:
+        cost = cost_at(price, RoleUsage().plus(payment.usage, 0.0))
+        if cost is None:
             self._uncounted = spec
-        return bound if found is None else found
+        return bound if cost is None else cost
 
 
 def restraints_of(

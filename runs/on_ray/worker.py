@@ -175,8 +175,8 @@ class Worker:
         system, agent = self._agents[start.part]
 
         async def has_answers() -> bool:
-            _, found = await self._channel.call("has_answers", item=start.item)
-            return bool(found)
+            _, answered = await self._channel.call("has_answers", item=start.item)
+            return bool(answered)
 
         answering = Answering(agent, get_task(system.task), system.name, has_answers)
         commits = ItemCommits(self._channel, start.item)

@@ -47,9 +47,9 @@ class SavedPlaces(NamedTuple):
 
     @classmethod
     def of_rows(cls, rows: Iterable[ItemScore], places: Places) -> "SavedPlaces":
-        found = [tuple(places[row.id, row.epoch]) for row in rows]
-        numbers = {bins: number for number, bins in enumerate(dict.fromkeys(found))}
-        return cls(tuple(numbers), tuple(map(numbers.__getitem__, found)))
+        places_of_rows = [tuple(places[row.id, row.epoch]) for row in rows]
+        numbers = {bins: number for number, bins in enumerate(dict.fromkeys(places_of_rows))}
+        return cls(tuple(numbers), tuple(map(numbers.__getitem__, places_of_rows)))
 
     def by_item(self, rows: Iterable[ItemScore]) -> Places:
         numbered = zip(rows, self.items, strict=True)
@@ -113,13 +113,13 @@ class SavedScores:
         if self.errors is None or self.ceilings is None:
             return None
         task, rows = get_task(self.scores.scorer.task), self.scores.items
-        found = Analysis(read, task, rows, read_errors=read_errors, read_answered=read_answered)
+        analysis = Analysis(read, task, rows, read_errors=read_errors, read_answered=read_answered)
         # As computed before: these are what an analysis makes of its items when it is asked.
-        vars(found).update(errors=self.errors, ceilings=self.ceilings, epochs=self.epochs)
-        vars(found).update(right=self.right, _curves=dict(self.curves))
+        vars(analysis).update(errors=self.errors, ceilings=self.ceilings, epochs=self.epochs)
+        vars(analysis).update(right=self.right, _curves=dict(self.curves))
         places = {by: saved.by_item(self.scores.items) for by, saved in self.places.items()}
-        vars(found).update(_places=places)
-        return found
+        vars(analysis).update(_places=places)
+        return analysis
 
 
 @functools.cache
@@ -170,9 +170,9 @@ def made_of(store: str) -> str:
 def _code_digest() -> str:
     """Of the source of all that scoring runs, and of the libraries that compute for it."""
     # Not a version number, which someone would have to remember to raise.
-    found = hashlib.sha256(repr([(name, version(name)) for name in _LIBRARIES]).encode())
+    digest = hashlib.sha256(repr([(name, version(name)) for name in _LIBRARIES]).encode())
     for folder in _SCORED_BY:
         root = Path(str(files(f"branchwise.{folder}")))
         for file in sorted(root.rglob("*.py")):
-            found.update(str(file.relative_to(root)).encode() + file.read_bytes())
-    return found.hexdigest()
+            digest.update(str(file.relative_to(root)).encode() + file.read_bytes())
+    return digest.hexdigest()

@@ -112,8 +112,8 @@ class Analysis:
     def breakdown(self, by: str) -> Breakdown:
         if by not in self._breakdowns:
             grouping, columns = grouping_of(self.task, by), self.task.headline
-            found = breakdown(grouping, self.rows, self.places(by), columns, self.ceilings)
-            self._breakdowns[by] = found
+            table = breakdown(grouping, self.rows, self.places(by), columns, self.ceilings)
+            self._breakdowns[by] = table
         return self._breakdowns[by]
 
     def places(self, by: str) -> Places:

@@ -70,7 +70,7 @@ class StudyRecord(BaseModel):
     def difference(self, other: "StudyRecord") -> str | None:
         """In a few words, why the other record is of another study; addresses, folders and versions
         may differ."""
-        found = [
+        differences = [
             f"{words} ({str(there or 'none')[:40]} there, {str(here or 'none')[:40]} here)"
             for field, words in _FIELDS.items()
             if (there := getattr(self, field)) != (here := getattr(other, field))
@@ -84,8 +84,8 @@ class StudyRecord(BaseModel):
         ):
             if names:
                 more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-                found.append(f"systems {what}: {', '.join(names[:_MAX_LISTED])}{more}")
-        return "; ".join(found) or None
+                differences.append(f"systems {what}: {', '.join(names[:_MAX_LISTED])}{more}")
+        return "; ".join(differences) or None
 
 
 class StudyFolder:

@@ -132,12 +132,12 @@ class StudyPlugins:
             return {}
         from branchwise.graphs.plugin_nodes import load_node
 
-        found = {}
+        plugins = {}
         for key, spec in self.study.nodes.items():
             with refusing(f"the node {key}", ("nodes", key)):
                 plugin = load_node(absolute_spec(spec, self.folder))
-                found[key] = _Plugin(plugin.name, plugin.settings)
-        return found
+                plugins[key] = _Plugin(plugin.name, plugin.settings)
+        return plugins
 
     @cached_property
     def _tools(self) -> dict[str, _Plugin]:

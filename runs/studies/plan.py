@@ -65,15 +65,15 @@ def grading_plans(
 ) -> tuple[GradingPlan, ...]:
     if not (choice.judge_entities and is_graded(questions.task)):
         return ()
-    task, found = get_task(questions.task), []
+    task, plans = get_task(questions.task), []
     for named in systems:
         requests = sum(
             _requests(choice, task, named.system, question) for question in questions.questions
         )
         demand = _demand(choice, named.system, epochs * requests)
         costs = [prices.cost(demand.spec, usage) for usage in (demand.once, demand.most)]
-        found.append(GradingPlan(named.name, demand, *costs))
-    return tuple(found)
+        plans.append(GradingPlan(named.name, demand, *costs))
+    return tuple(plans)
 
 
 def _demand(choice: ScoringChoice, system: System, calls: int) -> Demand:
@@ -400,10 +400,10 @@ def _bound(roles: Iterable[_Role], tokens: int, items: int, prices: Prices) -> B
 
 
 def _sum(bounds: Iterable[Bound]) -> Bound:
-    found = list(bounds)
-    costs = [bound.cost for bound in found if bound.cost is not None]
-    cost = sum(costs) if len(costs) == len(found) else None
-    return Bound(sum(bound.tokens for bound in found), cost)
+    summed = list(bounds)
+    costs = [bound.cost for bound in summed if bound.cost is not None]
+    cost = sum(costs) if len(costs) == len(summed) else None
+    return Bound(sum(bound.tokens for bound in summed), cost)
 
 
 def _scorers(scoring: ScoringChoice, systems: Sequence[NamedSystem]) -> tuple[str, ...]:

@@ -45,8 +45,8 @@ class SharedSources:
         settings += str(sorted(system.keys.items())) + str(sorted(system.headers.items()))
         key = (_place(system.corpus), system.retriever, _place(system.reranker), settings)
         if key not in self._retrievers:
-            found = retriever_of(system)
-            self._retrievers[key] = Batcher(found) if found else None
+            retriever = retriever_of(system)
+            self._retrievers[key] = Batcher(retriever) if retriever else None
         return self._retrievers[key]
 
     def kg(self, system: System) -> Graph | None:
@@ -112,7 +112,7 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
         where = loaded.where("questions", "task")
         raise InputError(error.what, where=where, remedy=error.remedy) from None
     try:
-        found = load_questions(
+        questions = load_questions(
             source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(task)
         )
     except InputError as error:
@@ -121,17 +121,17 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
         of_fields = error.where and error.where.startswith(OPTION)
         where = loaded.where("questions", "fields" if of_fields else "source")
         raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
-    found = replace(found, task=task or found.task)
-    _check_task(loaded, found.task)
+    questions = replace(questions, task=task or questions.task)
+    _check_task(loaded, questions.task)
     chosen = Selection(_ids(loaded), asked.limit)
     try:
-        found = chosen.of(found)
+        questions = chosen.of(questions)
     except InputError as error:
         key = "ids" if asked.ids is not None else "limit"
         where = loaded.where("questions", key)
         raise InputError(error.what, where=where, remedy=f"correct {key}") from None
-    _check_put(loaded, found)
-    return found
+    _check_put(loaded, questions)
+    return questions
 
 
 def _check_task(loaded: LoadedStudy, task: str) -> None:
@@ -179,12 +179,12 @@ def _ids(loaded: LoadedStudy) -> Sequence[str] | None:
     if not isinstance(ids, str):
         return ids
     path: Path = absolute(ids, loaded.folder)
-    found = []
+    lines = []
     for number, line in read_lines(path):
         try:
-            found.append(line.decode("utf-8").strip())
+            lines.append(line.decode("utf-8").strip())
         except UnicodeDecodeError:
             raise InputError("is not UTF-8 text", where=f"{path}:{number}") from None
-    if not found:
+    if not lines:
         raise InputError("has no ids", where=str(path), remedy="write one a line")
-    return found
+    return lines

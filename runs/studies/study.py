@@ -273,8 +273,8 @@ class Study(ScoreOptions, CostOptions):
     @property
     def models(self) -> tuple[str, ...]:
         """The models that each have a base of their own; empty where the study has one base."""
-        found = self.base.get(MODEL_LIST)
-        return found if isinstance(found, tuple) else ()
+        models = self.base.get(MODEL_LIST)
+        return models if isinstance(models, tuple) else ()
 
     def to_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json")
@@ -295,9 +295,9 @@ def first_error(
     error: ValidationError, lines: Mapping[KeyPath, int], nodes: Iterable[str] = ()
 ) -> StudyError:
     """The first error to show of pydantic's: a misspelt key before a missing one, then by line."""
-    found = error.errors(include_url=False)
-    order = [(one["type"] == "missing", line_of(lines, _place(one["loc"]))) for one in found]
-    problem = found[order.index(min(order))]
+    problems = error.errors(include_url=False)
+    order = [(one["type"] == "missing", line_of(lines, _place(one["loc"]))) for one in problems]
+    problem = problems[order.index(min(order))]
     place, kind = _place(problem["loc"]), problem["type"]
     if kind == "extra_forbidden":
         return _unknown(place, list(nodes))

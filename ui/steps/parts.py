@@ -267,8 +267,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], looked: Looked) -
     laid, marks = "", []
     for number, row in enumerate(shown):
         for width, cell in zip(widths, row, strict=False):
-            found = looked.marks(cell) if number else (Mark(0, len(cell), "strong"),)
-            marks += [_moved(mark, len(laid)) for mark in found]
+            marked = looked.marks(cell) if number else (Mark(0, len(cell), "strong"),)
+            marks += [_moved(mark, len(laid)) for mark in marked]
             laid += cell + " " * (width - cell_len(cell)) + "  "
         laid += "\n"
         if not number:

@@ -234,20 +234,20 @@ def _changes(update: Update) -> str:
 
 def _result(message: ChangedMessage, of: int, around: Around) -> Iterator[Block]:
     """A tool result: its passages in their order, those that are gone, the text."""
-    looked, found = around.looked, message.found
-    passages = found.passages
+    looked, listed_passages = around.looked, message.found
+    passages = listed_passages.passages
     left = {passage.id for passage in passages}
     given = [c for c in around.calls if any(change.message is message for change in c.changes)]
     before = given[0].result.found.passages if given else ()
     gone = [passage for passage in before if passage.id not in left]
-    listed = counted(len(passages), "passage") if found.lists_passages else ""
+    listed = counted(len(passages), "passage") if listed_passages.lists_passages else ""
     yield from parts.note(f"call {of + 1}", listed, f"{len(gone)} left out")
     for passage in passages:
         yield from parts.passage_blocks(passage, looked)
     for passage in gone:
         yield parts.passage(passage, looked, notes=["left out"], folded=True)
     yield from parts.text(message.content, READ, looked=looked, folded=bool(passages))
-    yield from parts.rest(found.without("passages"))
+    yield from parts.rest(listed_passages.without("passages"))
     yield from parts.rest(message.more)
 
 

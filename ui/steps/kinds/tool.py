@@ -97,23 +97,23 @@ class ToolWords(EventWords[Tool]):
         return " ".join(filter(None, [body.call.tool, _size(body), *texts[:1]]))
 
     def lines(self, body: Tool, most: int) -> Iterator[str]:
-        name, found = f"{body.call.tool}:", body.found
+        name, result = f"{body.call.tool}:", body.found
         if body.error:
             first, *more = body.error.splitlines() or [""]
             yield begun("tool", f"{name} {first}")
             yield from map(indented, few(more, MAX_QUERY_LINES))
-        elif found.rows is not None:
+        elif result.rows is not None:
             first, *more = body.content.splitlines() or [""]
             yield begun("tool", f"{name} {short(first)}")
             yield from (indented(short(line)) for line in few(more, most))
-        elif found.matches is not None:
-            of = f"{count(len(found.matches), 'match', 'matches')} for "
+        elif result.matches is not None:
+            of = f"{count(len(result.matches), 'match', 'matches')} for "
             of = "" if body.content.startswith("nothing is called") else of
             yield begun("tool", f"{name} {of}{arguments(body.call.args)}")
             lines = body.content.splitlines()
             headed = bool(lines) and lines[0].endswith(":")
             yield from (indented(short(line)) for line in few(lines, most + headed))
-        elif passages := found.passages:
+        elif passages := result.passages:
             of = f"{counted(len(passages), 'passage')} for {arguments(body.call.args)}"
             yield begun("tool", f"{name} {of}")
             yield from map(indented, few([*map(_title, passages)], most, "more"))
