@@ -306,7 +306,9 @@ def _tabular(grid: Grid, page: Sequence[_Span]) -> Iterator[str]:
     columns = (grid.label, *grid.columns)
     sides = ("l" if column.is_text else "r" for column in columns)
     wide = f">{{\\raggedright\\arraybackslash}}p{{{_LETTERS / 2:.0f}em}}"
-    sides = (wide if _is_long(one) else side for one, side in zip(columns, sides, strict=True))
+    sides = (
+        wide if _is_long(column) else side for column, side in zip(columns, sides, strict=True)
+    )
     yield f"\\begin{{tabular}}{{@{{}}{''.join(sides)}@{{}}}}\n\\toprule\n"
     yield from _group_headings(columns)
     yield _line([_heading(column.title) for column in columns])
@@ -319,7 +321,7 @@ def _tabular(grid: Grid, page: Sequence[_Span]) -> Iterator[str]:
             yield _line([f"\\multicolumn{{{len(columns)}}}{heading}"])
         for row in rows:
             cells = [column.cells[row] for column in columns]
-            yield _line([_cell(cell, one) for cell, one in zip(cells, columns, strict=True)])
+            yield _line([_cell(cell, column) for cell, column in zip(cells, columns, strict=True)])
             if any(cell.under for cell in cells):
                 yield _line([_small(cell.under) for cell in cells])
     yield "\\bottomrule\n\\end{tabular}"

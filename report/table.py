@@ -176,7 +176,9 @@ def row_texts(table: Table, line: Callable[[str, int], str] = one_line) -> list[
 
     Every exporter escapes what it gets from here.
     """
-    place = next((n for n, one in enumerate(table.columns) if one.key in ("n", "questions")), None)
+    place = next(
+        (n for n, column in enumerate(table.columns) if column.key in ("n", "questions")), None
+    )
     rows = []
     for row in table.rows:
         n = row[place] if place is not None else None

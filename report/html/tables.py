@@ -118,7 +118,7 @@ def laid_out(table: Table, bases: Collection[str] = ()) -> PageTable:
         short(printed.caption),
         (printed.columns[label].title, *(short(heading.title) for heading in headings)),
         tuple(laid),
-        tuple(n for n, one in enumerate(headings, 1) if one.unit == "text"),
+        tuple(n for n, heading in enumerate(headings, 1) if heading.unit == "text"),
         tuple(short(note) for note in printed.notes),
         tuple((short(name), span) for name, span in column_groups(headings)),
     )
