@@ -111,16 +111,16 @@ def _grid_of(table: Table, intervals: Intervals) -> Grid:
     *grouped, label = printed.key_columns
     texts = row_texts(printed)
     spans = []
-    keys = [[row[place] for place in grouped] for row in printed.rows]
+    keys = [[row[index] for index in grouped] for row in printed.rows]
     for _, run in groupby(range(len(keys)), lambda number: keys[number]):
         first, *others = run
-        spans.append((" · ".join(texts[first][place].text for place in grouped), 1 + len(others)))
+        spans.append((" · ".join(texts[first][index].text for index in grouped), 1 + len(others)))
     columns = [
         column
-        for place, one in enumerate(printed.columns)
+        for index, one in enumerate(printed.columns)
         # A key column that is none of those of the rows is the same in all: the caption has it.
-        if place not in (*grouped, label) and not one.is_key
-        for column in _grid_columns(one, [row[place] for row in texts], intervals)
+        if index not in (*grouped, label) and not one.is_key
+        for column in _grid_columns(one, [row[index] for row in texts], intervals)
     ]
     labels = tuple(GridCell(row[label].text) for row in texts)
     column = printed.columns[label]

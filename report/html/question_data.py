@@ -88,8 +88,8 @@ def _answer(
         "e": answer.epoch,
         "m": [None if mean is None else round(mean, 3) for mean in means],
         "l": [
-            place
-            for place, error_type in enumerate(ANSWER_ERRORS.types)
+            index
+            for index, error_type in enumerate(ANSWER_ERRORS.types)
             if answer.errors and error_type.holds(answer.errors)
         ],
         "b": branches,
