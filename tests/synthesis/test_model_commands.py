@@ -176,9 +176,16 @@ def test_a_reviewer_that_cannot_be_read_ends_it_in_one_line(
     assert out.read_text(encoding="utf-8")
 
 
-def test_answers_without_a_writer_are_refused(tmp_path, type_in):
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("--writer-sees answers", "--writer-sees: no model is the writer; add --writer"),
+        ("--entities-by replay:runs/a", "a run has no recorded replies to this"),
+        ("--entities-by nobody:m", "nobody"),
+    ],
+)
+def test_models_that_cannot_help_are_refused_in_one_line(tmp_path, type_in, options, says):
     words = ["questions", "generate", *SLICE_OPTIONS, "--n", "1", "--out", tmp_path / "q.jsonl"]
-    code, _, error = type_in(*words, "--writer-sees", "answers")
+    code, _, error = type_in(*words, *options.split())
     assert (code, error.count("\n")) == (2, 1)
-    assert "--writer-sees" in error
-    assert "--writer" in error
+    assert says in error
