@@ -1,8 +1,10 @@
 """The prompts: files that can be read, compared and replaced (`--prompts DIR`).
 
 They lie in `prompts/` of the package that they belong to: here, or a task's. That is the default
-set (`--prompt-set`); `paper` has a folder there, with the files in which it differs. It takes only
-those of the default that give no advice; a test holds it to that.
+set (`--prompt-set`); `paper` has a folder there, with the files in which it differs, and those that
+it alone has. It takes only those of the default that give no advice; a test holds it to that.
+
+A prompt NAME_expanded stands in the place of NAME where a system expands its questions.
 """
 
 import hashlib
@@ -13,6 +15,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
+from typing import get_args
 
 from branchwise.base.errors import InputError, nearest
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
@@ -29,11 +32,13 @@ MAX_BYTES = 200_000
 
 
 def register_prompts(package: str) -> None:
-    """Add the prompts of a package: the files of its folder `prompts`."""
+    """Add the prompts of a package: the files of its folder `prompts`, and of each set's there."""
     folder = files(package) / "prompts"
-    for file in sorted(file.name for file in folder.iterdir()):
-        if file.endswith(".md"):
-            PROMPTS.register(file.removesuffix(".md"), folder)
+    folders = [one for one in (folder, *map(folder.joinpath, get_args(PromptSet))) if one.is_dir()]
+    names = {file.name for one in folders for file in one.iterdir()}
+    for name in sorted(names):
+        if name.endswith(".md"):
+            PROMPTS.register(name.removesuffix(".md"), folder)
 
 
 register_prompts("branchwise.agents")
@@ -41,7 +46,8 @@ register_prompts("branchwise.agents")
 
 def variables_of(name: str) -> frozenset[str]:
     """What may stand in a prompt as `$name`."""
-    return frozenset(Template(_built_in(name, DEFAULT_SET)).get_identifiers())
+    texts = (_built_in(name, of) for of in get_args(PromptSet))
+    return frozenset(Template(next(filter(None, texts))).get_identifiers())
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class Prompts:
         Raises InputError for a missing directory, a file that is not one of our prompts, and a
         prompt with an unknown variable.
         """
-        texts = {name: _built_in(name, of) for name in PROMPTS}
+        texts = {name: text for name in PROMPTS if (text := _built_in(name, of))}
         if directory is not None:
             if not directory.is_dir():
                 where, remedy = str(directory), "correct --prompts"
@@ -70,6 +76,11 @@ class Prompts:
         """The prompt `name` with its variables filled in, once: values are not read again. Raises
         KeyError for an unknown prompt, and a variable without a value."""
         return Template(self.texts[name]).substitute(values)
+
+    def where_expanded(self, name: str) -> str:
+        """The prompt in the place of `name` where questions are expanded: `name` in most sets."""
+        expanded = f"{name}_expanded"
+        return expanded if expanded in self.texts else name
 
     @property
     def digest(self) -> str:
@@ -84,11 +95,12 @@ class Prompts:
         return digest.hexdigest()
 
 
-def _built_in(name: str, of: PromptSet) -> str:
+def _built_in(name: str, of: PromptSet) -> str | None:
+    """The text; None where only another set has this prompt."""
     folder = PROMPTS[name]
     own = folder / of / f"{name}.md"
     file = own if own.is_file() else folder / f"{name}.md"
-    return file.read_text("utf-8").strip()
+    return file.read_text("utf-8").strip() if file.is_file() else None
 
 
 def _read(path: Path) -> str:

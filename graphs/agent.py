@@ -66,6 +66,7 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
         names |= {"text_protocol", "budget_spent", *sections(tools, system.prompt_set)}
         names |= BUDGET_PROMPTS if parts.shows_budget else set()
     if parts.models.expander:
+        names = set(map(parts.prompts.where_expanded, names))
         names |= EXPANDER_PROMPTS if parts.searcher else {"expander"}
         names |= {one.readings for one in stages}
     if parts.models.extractor:

@@ -259,8 +259,9 @@ def make_expand_node(
 ) -> GraphNode:
     """The node `expand`: the first user message gets the readings at its end. `readings_prompt`
     names the prompt file that presents them. If there are fewer than two, or the call failed, the
-    question is asked unchanged. `searcher` looks for the names in the question before the expander
-    is asked."""
+    question is asked unchanged; in the set `paper`, whose expander makes a question more specific,
+    one is enough. `searcher` looks for the names in the question before the expander is asked."""
+    least = 1 if prompts.of == "paper" else 2
 
     async def expand(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
         context = runtime.context
@@ -270,7 +271,7 @@ def make_expand_node(
         asked = expander_message(context.question, listed) if listed else context.question
         reply = await ask_module(caller, EXPANDER, system, asked, context)
         context.waited += reply.waited
-        readings = Readings() if reply.error else read_readings(reply.text)
+        readings = Readings() if reply.error else read_readings(reply.text, least)
         nothing = "failed" if reply.error else "none"
         expansion = Expansion(
             question=context.question,

@@ -119,6 +119,7 @@ class GraphParts:
     sections: Sequence[str] = ()
 
     def system_prompt(self, name: str) -> str:
+        name = self.prompts.where_expanded(name) if self.models.expander else name
         return "\n\n".join([self.prompts.render(name), *self.sections])
 
     @property

@@ -102,16 +102,16 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Readings:
-    """The readings in a reply, likeliest first: none, or at least two."""
+    """The readings in a reply, likeliest first: none, or as many as make an expansion."""
 
     kept: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
 
 
-def read_readings(text: str) -> Readings:
+def read_readings(text: str, least: int = 2) -> Readings:
     """Read a reply, one reading per line. Keeps at most 14 lines of at most 500 characters with
-    different words (ignoring case). A line that only talks about the readings does not count. A
-    single reading, such as the question itself, is not an expansion. Never raises."""
+    different words (ignoring case). A line that only talks about the readings does not count. Fewer
+    than `least`, such as the question alone, are not an expansion. Never raises."""
     items = [item for item in listed(text) if _LETTER.search(item)]
     looked_at = [clean for item in items[:MAX_ITEMS] if _LETTER.search(clean := _clean(item))]
     talk = _talk(looked_at)
@@ -131,9 +131,8 @@ def read_readings(text: str) -> Readings:
             kept[words] = reading
     if len(items) > MAX_ITEMS:
         dropped.append(Dropped(f"({len(items) - MAX_ITEMS} more lines)", TOO_MANY))
-    if len(kept) == 1:
-        (alone,) = kept.values()
-        return Readings((), (not_taken(alone, ALONE), *dropped))
+    if len(kept) < least:
+        return Readings((), (*(not_taken(alone, ALONE) for alone in kept.values()), *dropped))
     return Readings(tuple(kept.values()), tuple(dropped))
 
 

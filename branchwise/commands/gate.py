@@ -14,7 +14,7 @@ from branchwise.base.numbers import interval, number, p_value, signed
 from branchwise.base.text import printable
 from branchwise.commands.options import AsJson
 from branchwise.commands.report_runs import warn_if_pending
-from branchwise.eval.gate import ENOUGH_POWER, GateResult, Gated, gate
+from branchwise.eval.gate import ENOUGH_POWER, Gated, GateResult, gate
 from branchwise.eval.scores import Scores
 from branchwise.report.terminal.console import console, error_console, print_json
 from branchwise.report.terminal.progress import ScoringProgress

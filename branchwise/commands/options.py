@@ -52,7 +52,7 @@ class Words(click.ParamType[str]):
 
 
 WriterApi = Annotated[
-    ApiChoice, typer.Option("--api", help="The protocol that writer and reviewer are asked by.")
+    ApiChoice, typer.Option("--api", help="The protocol that these models are asked by.")
 ]
 TaskOption = Annotated[
     str | None,

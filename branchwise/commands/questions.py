@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.refusals import ApiChoice
 from branchwise.agents.text_model import SpecTextModel
 from branchwise.base.errors import InputError
-from branchwise.base.keys import Keys
 from branchwise.base.text import counted, one_line, printable
 from branchwise.commands.options import (
     QUESTIONS,
@@ -52,6 +50,7 @@ from branchwise.worlds.questions.generate import generate as generate_questions
 from branchwise.worlds.questions.sources import FactSource, GenerationTally, Settings, open_source
 from branchwise.worlds.questions.statistics import describe_questions
 from branchwise.worlds.questions.wording.writing import (
+    EntityChooser,
     ModelWriter,
     Reviewer,
     TextModelError,
@@ -95,6 +94,13 @@ def generate(
     reviewer: Annotated[
         str | None, typer.Option(metavar="SPEC", help="Model that judges templates and questions.")
     ] = None,
+    writer_sees: Annotated[
+        Literal["plan", "answers"],
+        typer.Option(help="What the writer goes by: the plan alone, or its answers, too."),
+    ] = "plan",
+    entities_by: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Model that chooses what plans are about.")
+    ] = None,
     api: WriterApi = "auto",
     key: Key = None,
 ) -> None:
@@ -107,6 +113,8 @@ def generate(
     chosen = [name.strip() for name in (domains or "").split(",") if name.strip()]
     if domains is not None and not chosen:
         raise InputError("no domain is given", remedy="leave out --domains for all")
+    if writer_sees == "answers" and writer is None:
+        raise InputError("no model is the writer", where="--writer-sees", remedy="add --writer")
     keys = read_keys(key)
     with ExitStack() as opened:
         try:
@@ -118,11 +126,19 @@ def generate(
             raise typer.Exit(1) from None
         opened.callback(source.close)
         settings = Settings(n, ambiguous, source.domains, source.common, seed)
-        words = _words(source, settings, writer, reviewer, api, keys, opened)
+        asked = {
+            spec: opened.enter_context(SpecTextModel.of_spec(spec, Decoding(api=api), keys))
+            for spec in dict.fromkeys(filter(None, (writer, reviewer, entities_by)))
+        }
+        words = Verbalizer(
+            source.facts.schema,
+            settings.seed,
+            ModelWriter(asked[writer], sees_answers=writer_sees == "answers") if writer else None,
+            Reviewer(asked[reviewer]) if reviewer else None,
+            EntityChooser(asked[entities_by]) if entities_by else None,
+        )
         tally = GenerationTally()
-        made = list(_made(source, settings, tally, words))
-    if made:
-        write_questions(out, map(made_here, made))
+        _write(out, _made(source, settings, tally, words))
     _report(out, tally, words, settings)
 
 
@@ -192,31 +208,6 @@ def _complain(what: str, error: Exception) -> None:
     typer.echo(f"branchwise: {what}: {printable(said)}", err=True)
 
 
-def _words(
-    source: FactSource,
-    settings: Settings,
-    writer: str | None,
-    reviewer: str | None,
-    api: ApiChoice,
-    keys: Keys,
-    opened: ExitStack,
-) -> Verbalizer:
-    """The grammar and the models that help it, which the stack closes."""
-    if writer is None and reviewer is None:
-        return Verbalizer(source.facts.schema, settings.seed)
-
-    asked = {
-        spec: opened.enter_context(SpecTextModel.of_spec(spec, Decoding(api=api), keys))
-        for spec in dict.fromkeys(filter(None, (writer, reviewer)))
-    }
-    return Verbalizer(
-        source.facts.schema,
-        settings.seed,
-        ModelWriter(asked[writer]) if writer else None,
-        Reviewer(asked[reviewer]) if reviewer else None,
-    )
-
-
 def _made(
     source: FactSource, settings: Settings, tally: GenerationTally, words: Verbalizer
 ) -> Iterator[Question]:
@@ -234,6 +225,16 @@ def _made(
             _complain("the model failed", error)
         except KgError as error:
             _complain("the graph failed", error)
+
+
+def _write(out: Path, questions: Iterator[Question]) -> None:
+    """Write those that were made, also where an error ends them: models were paid for them."""
+    made: list[Question] = []
+    try:
+        made.extend(questions)
+    finally:
+        if made:
+            write_questions(out, map(made_here, made))
 
 
 def _report(out: Path, tally: GenerationTally, words: Verbalizer, settings: Settings) -> None:

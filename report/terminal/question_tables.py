@@ -67,6 +67,9 @@ def summary(tally: GenerationTally, strayed: Mapping[str, int]) -> Iterator[str]
     """What became of all tries, a line each. `strayed`: why a writer's text was not taken."""
     yield f"{accepted(tally)}; rejected:"
     yield from _counted(tally.rejected)
+    if tally.choices:
+        yield f"chosen by the model what plans are about: {tally.choices['model']:,}"
+        yield f"drawn, for it chose none of the candidates: {tally.choices['draw']:,}"
     if strayed:
         yield f"worded by the grammar, for the writer strayed: {sum(strayed.values()):,}"
         yield from _counted(strayed)

@@ -90,7 +90,8 @@ def check_requests(requests: Sequence[Body]) -> None:
     """Every model is asked as the paper asks, and the matcher is one of them."""
     paper, matcher = Prompts.load(of="paper").texts, Prompts.load().texts["matcher"]
     asked = [(body, body["messages"][0]["content"]) for body in requests]
-    begun = tuple(paper[name] for name in ("answer_with_tools", "expander", "extractor"))
+    names = ("answer_with_tools", "answer_with_tools_expanded", "expander", "extractor")
+    begun = tuple(paper[name] for name in names)
     assert {body["model"] for body, system in asked if system == matcher} == {"strong"}
     for body, system in asked:
         assert system == matcher or (system.startswith(begun) and body["temperature"] == 1.0)

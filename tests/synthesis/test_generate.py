@@ -201,7 +201,9 @@ class Copyist:
     def __init__(self):
         self.asked = 0
 
-    def question(self, plan, steps, name, fallback):
+    sees_answers = False
+
+    def question(self, plan, steps, name, fallback, answers):
         self.asked += 1
         if self.asked % 2:
             return Wording(f"So, {fallback}", "model", None)

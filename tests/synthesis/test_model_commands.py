@@ -112,3 +112,80 @@ def test_a_reviewer_sees_the_answers_of_each_branch(chat_server, generate):
     seen = [untitled(json.loads(found[1])) for found in shown if found]
     for branch in (branch for question in questions for branch in question["branches"]):
         assert untitled(answer["text"] for answer in branch["answers"]) in seen
+
+
+def test_a_writer_may_see_the_answers_and_the_file_says_so(chat_server, generate):
+    chat_server.play(lambda _: say("These are the films that you want."))
+    _, questions = generate(6, "--writer", more=("--writer-sees", "answers"))
+    assert [question["meta"]["writer_sees"] for question in questions] == ["answers"] * 6
+    shown = "\n".join(prompts(chat_server))
+    lines = [untitled(json.loads(line)) for line in shown.split("\n") if line.startswith("[")]
+    for branch in (branch for question in questions for branch in question["branches"]):
+        assert untitled(answer["text"] for answer in branch["answers"]) in lines
+    _, without = generate(6, "--writer")
+    assert [question["question"] for question in questions] == [q["question"] for q in without]
+    assert all("writer_sees" not in question["meta"] for question in without)
+
+
+def test_a_model_chooses_what_plans_are_about(chat_server, generate):
+    """It takes the last of the candidates; where it names none, what was drawn stays."""
+    chosen = []
+
+    def choose(body):
+        _, listed = body["messages"][-1]["content"].split("Candidates:\n")
+        candidates = re.findall(r"^\d+\. (.*)$", listed, re.MULTILINE)
+        assert 1 <= len(candidates) <= 50
+        if len(chosen) % 3 == 2:
+            chosen.append("")
+            return say("None of them.")
+        chosen.append(candidates[-1].split(":")[0])
+        return say(json.dumps({"candidate": len(candidates)}))
+
+    chat_server.play(choose)
+    result, questions = generate(6, "--entities-by")
+    by = {question["meta"]["entities_by"] for question in questions}
+    assert by == {"model", "draw"}
+    for question in questions:
+        if question["meta"]["entities_by"] == "model":
+            assert any(name and name in question["question"] for name in chosen)
+    assert "THE CANDIDATE" in prompts(chat_server)[0]
+    drawn = chosen.count("")
+    assert f"chosen by the model what plans are about: {len(chosen) - drawn}" in result.output
+    assert f"drawn, for it chose none of the candidates: {drawn}" in result.output
+
+
+def test_a_reviewer_that_cannot_be_read_ends_it_in_one_line(
+    chat_server, generate, tmp_path, type_in, monkeypatch
+):
+    replies = count()
+    chat_server.play(lambda _: say("Well." if 3 <= next(replies) < 5 else VALID))
+    result, _ = generate(2, "--reviewer")
+    assert re.search(r"\b1 +the reviewer's verdict cannot be read", result.output)
+    assert "infeasible" not in result.output
+    # The first two questions are kept, though the third is never reviewed.
+    valid = count()
+    chat_server.play(lambda _: say(VALID if next(valid) < 8 else "Well."))
+    asked = len(chat_server.requests)
+    out = tmp_path / "q.jsonl"
+    words = ["questions", "generate", *SLICE_OPTIONS, "--n", "6", "--out", out]
+    code, _, error = type_in(*words, "--reviewer", f"openai:m@{chat_server.url}")
+    assert code == 2
+    assert error.count("\n") == 1
+    assert "--reviewer: 10 verdicts in a row cannot be read, the last: 'Well.'" in error
+    assert len(chat_server.requests) == asked + 8 + 2 * 10
+    assert out.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("--writer-sees answers", "--writer-sees: no model is the writer; add --writer"),
+        ("--entities-by replay:runs/a", "a run has no recorded replies to this"),
+        ("--entities-by nobody:m", "nobody"),
+    ],
+)
+def test_models_that_cannot_help_are_refused_in_one_line(tmp_path, type_in, options, says):
+    words = ["questions", "generate", *SLICE_OPTIONS, "--n", "1", "--out", tmp_path / "q.jsonl"]
+    code, _, error = type_in(*words, *options.split())
+    assert (code, error.count("\n")) == (2, 1)
+    assert says in error

@@ -7,6 +7,8 @@ import pytest
 
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.text_model import SpecTextModel
+from branchwise.base.errors import InputError
+from branchwise.worlds.questions.drafts import RejectedError
 from branchwise.worlds.questions.plans import (
     Atomic,
     Difference,
@@ -17,6 +19,7 @@ from branchwise.worlds.questions.plans import (
     Years,
 )
 from branchwise.worlds.questions.wording.writing import (
+    EntityChooser,
     ModelWriter,
     Reviewer,
     TextModelError,
@@ -67,9 +70,11 @@ def model(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 def write(chat_server, model):
     """What the writer makes of a plan when the model replies so."""
 
-    def written(reply, plan=OFTEN, steps=OFTEN_STEPS) -> Written:
+    def written(reply, plan=OFTEN, steps=OFTEN_STEPS, sees_answers=False) -> Written:
         chat_server.play([say(reply) if isinstance(reply, str) else reply])
-        return ModelWriter(model).question(plan, steps, NAMES.__getitem__, FALLBACK)
+        writer = ModelWriter(model, sees_answers=sees_answers)
+        answers = [["Ann Bell", 'Bo "B" Cole'], ["Cy Dee"]]
+        return writer.question(plan, steps, NAMES.__getitem__, FALLBACK, answers)
 
     return written
 
@@ -125,12 +130,17 @@ def test_a_writer_that_fails_leaves_the_grammars_wording(write):
     assert (written.text, written.problem) == (FALLBACK, "no reply")
 
 
-def test_the_writer_sees_the_steps_and_no_answers(chat_server, write):
-    write(GOOD)
+@pytest.mark.parametrize("sees_answers", [False, True])
+def test_the_writer_sees_the_steps_and_answers_only_where_it_may(chat_server, write, sees_answers):
+    assert write(GOOD, sees_answers=sees_answers).by == "model"
     (request,) = chat_server.requests
     (message,) = request["messages"]
     assert "\n".join(OFTEN_STEPS) in message["content"]
     assert "exactly as they stand, each at least once: Mara Voss\n" in message["content"]
+    listed = '["Ann Bell", "Bo \\"B\\" Cole"]\n["Cy Dee"]\n'
+    assert (listed in message["content"]) == ("Ann Bell" in message["content"]) == sees_answers
+    leaking = GOOD.replace("films by", "films with Ann Bell by")
+    assert write(leaking, sees_answers=sees_answers).problem == "adds a name"
 
 
 def verdict(word: str, reason: str = "It is so.") -> str:
@@ -181,10 +191,52 @@ def test_an_unreadable_verdict_is_asked_for_once_more(chat_server, judge, reply)
     assert asked[1].startswith(asked[0])
 
 
-def test_two_unreadable_verdicts_are_no_valid_one(judge):
-    said = judge("Valid.", "I said: valid.", verdict("Valid"))
-    assert not said.valid
-    assert not said.readable
+def test_two_unreadable_verdicts_are_none(judge):
+    with pytest.raises(RejectedError, match="verdict cannot be read"):
+        judge("Valid.", "I said: valid.", verdict("Valid"))
+
+
+def test_ten_unreadable_verdicts_in_a_row_end_it(chat_server, model):
+    """A readable one among them begins the count anew; what is shown of a reply steers nothing."""
+    reviewer = Reviewer(model)
+
+    def review(reply, times=1):
+        chat_server.play(lambda _: say(reply))
+        for _ in range(times):
+            with pytest.raises(RejectedError):
+                reviewer.judge(GOOD, OFTEN_STEPS, ["Ann Bell"])
+
+    review("Fine.", times=9)
+    chat_server.play(lambda _: say(verdict("Valid")))
+    assert reviewer.judge(GOOD, OFTEN_STEPS, ["Ann Bell"]).valid
+    review("Fine.\n\x1b[31mBy me" + "!" * 1000, times=9)
+    with pytest.raises(InputError) as refused:
+        reviewer.judge(GOOD, OFTEN_STEPS, ["Ann Bell"])
+    assert str(refused.value).startswith("--reviewer: 10 verdicts in a row cannot be read")
+    assert "'Fine. �[31mBy me!" in str(refused.value)
+    assert "name a model" in str(refused.value)
+    assert len(str(refused.value)) < 300
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("reply", "place"),
+    [
+        ('{"candidate": 2}', 1),
+        ('{"candidate": 0}', None),
+        ('{"candidate": 3}', None),
+        ('{"candidate": "2"}', None),
+        ('{"candidate": 2, "why": "It fits."}', None),
+        ("The second.", None),
+        ("", None),
+    ],
+)
+def test_a_choice_is_one_of_the_candidates_or_none(chat_server, model, reply, place):
+    chat_server.play([say(reply)])
+    assert EntityChooser(model).choice(OFTEN_STEPS, ["Ann\nBell", "Bo Cole"]) == place
+    prompt = chat_server.requests[0]["messages"][0]["content"]
+    assert "1. Ann Bell\n2. Bo Cole\n" in prompt
+    assert "\n".join(OFTEN_STEPS) in prompt
 
 
 def test_a_reviewer_that_fails_is_no_verdict(judge):

@@ -99,6 +99,9 @@ _WIDE = 0.5
 
 _TRIED = 24
 
+MAX_CANDIDATES = 50
+"""What a model may choose among; the published pipeline offers about as many."""
+
 
 @dataclass(frozen=True)
 class EntityNaming:
@@ -155,22 +158,14 @@ class Focuses:
         weights = group.sizes**4 / (1 + self._shared.used[group.places]) ** 2
         upto = cast("Sequence[float]", weights.cumsum())
         (drawn,) = self._rng.choices(range(len(group.places)), cum_weights=upto)
-        name = self._shared.names[int(group.places[drawn])]
-        bearers = [bearer.id for bearer in self._naming.names[name]]
-        links = self._facts.related(move.relation, move.inverse, bearers)
-        return self._focus(name, [entity for entity in bearers if entity in links], move, links)
+        (focus,) = self._named([self._shared.names[int(group.places[drawn])]], move)
+        return focus
 
     def single(self, moves: Moves, least: int) -> Focus:
         """An entity with a name of its own, rarely one with a title; one of those that are related
         to most comes oftener. Raises RejectedError."""
         move = self._move([m for m in moves.all if (m, least) not in self._narrow])
-        pools = [pool for pool in map(self._facts.members, move.sources) if pool]
-        if not pools:
-            raise RejectedError("no entity fits")
-        chosen = self._rng.choices(pools, [len(pool) for pool in pools], k=_TRIED)
-        drawn = list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
-        links = self._facts.related(move.relation, move.inverse, drawn)
-        fitting = [e for e in drawn if least <= len(links.get(e, ())) <= self._limits.members]
+        fitting, links = self._drawn(move, least, _TRIED)
         if not fitting:
             self._narrow.add((move, least))
         own = [e for e in fitting if e not in self._naming.bearers]
@@ -183,11 +178,45 @@ class Focuses:
         entity = min(own, key=lambda e: self._used[e])
         return self._focus(self._naming(entity), [entity], move, links)
 
+    def candidates(self, focus: Focus, least: int) -> list[Focus]:
+        """In any order, the focus and others that could have been drawn for its relation."""
+        move, most = focus.move, MAX_CANDIDATES - 1
+        if focus.ambiguous:
+            places = self._fitting(move, least).places.tolist()
+            sample = self._rng.sample(places, min(len(places), MAX_CANDIDATES))
+            others = self._named([self._shared.names[place] for place in sample], move)
+        else:
+            drawn, links = self._drawn(move, least, 4 * MAX_CANDIDATES)
+            own = [entity for entity in drawn if entity not in self._naming.bearers]
+            others = [self._focus(self._naming(entity), [entity], move, links) for entity in own]
+        several = [focus, *[other for other in others if other.name != focus.name][:most]]
+        return self._rng.sample(several, len(several))
+
     def used(self, focus: Focus) -> None:
         if focus.ambiguous:
             self._shared.used[self._shared.places[focus.name]] += 1
         else:
             self._used[focus.entities[0]] += 1
+
+    def _drawn(self, move: Move, least: int, tries: int) -> tuple[list[str], Neighbours]:
+        """Of so many entities those that the relation leads on from, and where it leads."""
+        pools = [pool for pool in map(self._facts.members, move.sources) if pool]
+        if not pools:
+            raise RejectedError("no entity fits")
+        chosen = self._rng.choices(pools, [len(pool) for pool in pools], k=tries)
+        drawn = list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
+        links = self._facts.related(move.relation, move.inverse, drawn)
+        return [e for e in drawn if least <= len(links.get(e, ())) <= self._limits.members], links
+
+    def _named(self, names: Sequence[str], move: Move) -> list[Focus]:
+        """Shared names, with those of their bearers that the relation leads on from."""
+        of_name = {name: [bearer.id for bearer in self._naming.names[name]] for name in names}
+        every = [entity for bearers in of_name.values() for entity in bearers]
+        links = self._facts.related(move.relation, move.inverse, every)
+        return [
+            self._focus(name, [entity for entity in bearers if entity in links], move, links)
+            for name, bearers in of_name.items()
+        ]
 
     def _focus(self, name: str, entities: list[str], move: Move, links: Neighbours) -> Focus:
         sets = tuple(frozenset(links[entity]) for entity in entities)

@@ -214,7 +214,8 @@ class _Generator:
     def _question(self, domain: str, template: Template, ambiguous: bool) -> Question:
         moves = self._moves[domain]
         draw = self._focuses.shared if ambiguous else self._focuses.single
-        focus = draw(moves, 1 if template.letters[1] == "J" else 2)
+        least = 1 if template.letters[1] == "J" else 2
+        focus = draw(moves, least)
         sampler = Sampler(self._facts, moves, self._settings.limits, self._rng)
         plan = sampler.draft(template, focus).plan()
         check_form(plan)
@@ -222,6 +223,11 @@ class _Generator:
         if not relations & set(self._settings.domains[domain]):
             raise RejectedError("nothing of the domain")
         self._words.review_template(plan, self._naming.kind)
+        chosen_by = {}
+        if self._words.chooses:
+            focus, chosen_by["entities_by"] = self._chosen(plan, focus, least)
+            plan = plan.about(focus.entities[0])
+            check_form(plan)
         readings = self._readings(plan, focus)
         key = _key(plan, focus)
         wording = self._wording(plan, focus, readings, key)
@@ -235,9 +241,29 @@ class _Generator:
             "domain": domain,
             "seed": self._settings.seed,
             "wording": wording.by,
+            **self._words.recipe,
+            **chosen_by,
             "plan": list(wording.steps),
         }
         return self._assembly.question(number, wording.text, readings, meta, ambiguous=ambiguous)
+
+    def _chosen(self, plan: Plan, focus: Focus, least: int) -> tuple[Focus, str]:
+        """What a model chooses that the plan is about, of what could be drawn for it, and by whom
+        it is chosen: a choice that is none leaves what was drawn, and is counted."""
+        candidates = self._focuses.candidates(focus, least)
+        listed = [
+            f"{one.name}: {'; '.join(map(self._naming, one.entities))}"
+            if one.ambiguous
+            else one.name
+            for one in candidates
+        ]
+
+        def name(entity: str) -> str:
+            return "THE CANDIDATE" if entity == focus.entities[0] else self._naming(entity)
+
+        place = self._words.choose(plan, name, listed)
+        self._tally.choices["model" if place is not None else "draw"] += 1
+        return (focus, "draw") if place is None else (candidates[place], "model")
 
     def _wording(
         self, plan: Plan, focus: Focus, readings: Sequence[Reading], key: str
@@ -250,15 +276,16 @@ class _Generator:
 
         if key in self._seen:
             raise RejectedError("a duplicate")
-        wording = self._words.say(plan, name, self._rng.randrange(_VARIANTS))
+        answers = [sorted(reading.execution.answers) for reading in readings]
+        named = [list(map(self._naming, own)) for own in answers]
+        wording = self._words.say(plan, name, self._rng.randrange(_VARIANTS), named)
         if wording.text in self._seen:
             raise RejectedError("a duplicate")
-        answers = [sorted(reading.execution.answers) for reading in readings]
         every = frozenset().union(*answers)
         check_unsaid(
             wording.text, every, {entity: self._assembly.forms(entity) for entity in every}
         )
-        self._words.review(wording, plan, name, [list(map(self._naming, own)) for own in answers])
+        self._words.review(wording, plan, name, named)
         return wording
 
     def _readings(self, plan: Plan, focus: Focus) -> Sequence[Reading]:

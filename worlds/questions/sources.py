@@ -79,11 +79,14 @@ class Settings:
 
 @dataclass
 class GenerationTally:
-    """What became of all tries. `rejected`: by reason; `exhausted`: domains that were given up."""
+    """What became of all tries. `rejected`: by reason; `exhausted`: domains that were given up;
+    `choices`: what plans are about, by `model` and, where it chose none of the candidates, `draw`.
+    """
 
     accepted: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
     exhausted: list[str] = field(default_factory=list)
+    choices: Counter[str] = field(default_factory=Counter)
 
     @property
     def tries(self) -> int:

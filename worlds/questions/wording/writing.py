@@ -15,8 +15,9 @@ from typing import Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from branchwise.base.errors import InputError
 from branchwise.base.files import first_problem
-from branchwise.base.text import one_line
+from branchwise.base.text import cut, one_line, printable
 from branchwise.kg.schema import Schema
 from branchwise.worlds.questions.drafts import RejectedError
 from branchwise.worlds.questions.plans import Amount, Difference, Filter, GroupBy, Plan, PlanStep
@@ -45,17 +46,18 @@ class TextModel(Protocol):
 
 
 MAX_REASON = 300
-MAX_REPEATED = 2_000
-UNREADABLE = "unreadable"
+MAX_REPEATED, MAX_SHOWN = 2_000, 80
+MAX_UNREADABLE = 10
+"""Verdicts in a row that could not be read, after which no more are asked for."""
+UNREADABLE = "the reviewer's verdict cannot be read"
 
 
 @dataclass(frozen=True)
 class Review:
-    """What a reviewer said. `readable` is False where two replies held no verdict: not valid."""
+    """What a reviewer said."""
 
     valid: bool
     reason: str
-    readable: bool = True
 
 
 class _Reply(BaseModel):
@@ -68,11 +70,14 @@ class _Reply(BaseModel):
 
 
 class Reviewer:
-    """Judges by a model. Every method raises TextModelError where the model does not answer:
-    an unreviewed question must not pass as reviewed, nor be dropped as bad."""
+    """Judges by a model. Every method raises TextModelError where the model does not answer, for an
+    unreviewed question must not pass as reviewed, nor be dropped as bad; RejectedError where
+    neither its reply nor a second one holds a verdict; and InputError where that happens ten times
+    in a row, which no further question would mend."""
 
     def __init__(self, model: TextModel) -> None:
         self._model = model
+        self._unreadable = 0
 
     def judge_template(self, steps: Sequence[str]) -> Review:
         """Whether questions of this pattern can make sense; `steps` name types, no entities."""
@@ -94,13 +99,23 @@ class Reviewer:
         reply = self._model.complete(prompt)
         verdict = _read(reply)
         if isinstance(verdict, Review):
+            self._unreadable = 0
             return verdict
         shown = reply[:MAX_REPEATED]
         again = fill("repair_verdict", prompt=prompt, problem=verdict, reply=shown, form=_form())
         repaired = _read(self._model.complete(again))
         if isinstance(repaired, Review):
+            self._unreadable = 0
             return repaired
-        return Review(False, UNREADABLE, readable=False)
+        self._unreadable += 1
+        if self._unreadable >= MAX_UNREADABLE:
+            raise InputError(
+                f"{MAX_UNREADABLE} verdicts in a row cannot be read, the last: "
+                f"{cut(printable(one_line(reply)), MAX_SHOWN)!r}",
+                where="--reviewer",
+                remedy="name a model that replies with the JSON object it is asked for",
+            )
+        raise RejectedError(UNREADABLE)
 
 
 def _read(reply: str) -> Review | str:
@@ -264,19 +279,31 @@ class Written:
 
 
 class ModelWriter:
-    """Words questions by a model, one call each."""
+    """Words questions by a model, one call each. `sees_answers`: it is shown those of each reading
+    beside the plan, as DeepAmbigQA's is."""
 
-    def __init__(self, model: TextModel) -> None:
+    def __init__(self, model: TextModel, *, sees_answers: bool = False) -> None:
         self._model = model
+        self.sees_answers = sees_answers
 
     def question(
-        self, plan: Plan, steps: Sequence[str], name: Callable[[str], str], fallback: str
+        self,
+        plan: Plan,
+        steps: Sequence[str],
+        name: Callable[[str], str],
+        fallback: str,
+        answers: Sequence[Sequence[str]],
     ) -> Written:
         """The plan as a question: the model's if it kept to the plan, else `fallback`. `steps` are
-        the numbered steps in words, and `name` gives what they call an entity."""
+        the numbered steps in words, and `name` gives what they call an entity. `answers`: of each
+        reading."""
         names = list(dict.fromkeys(name(entity) for entity in plan.entities()))
+        shown = list(steps)
+        if self.sees_answers:
+            sets = "\n".join(json.dumps(list(own), ensure_ascii=False) for own in answers)
+            shown += ["", fill("answers_seen", answers=sets)]
         prompt = fill(
-            "write_question", steps="\n".join(steps), names="; ".join(names), most=str(MAX_WORDS)
+            "write_question", steps="\n".join(shown), names="; ".join(names), most=str(MAX_WORDS)
         )
         try:
             text = _bare(self._model.complete(prompt))
@@ -296,6 +323,34 @@ def _bare(reply: str) -> str:
     return text
 
 
+class _Choice(BaseModel):
+    """The form of a choice among numbered candidates."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    candidate: int
+
+
+class EntityChooser:
+    """Chooses by a model what a plan is about, one call each."""
+
+    def __init__(self, model: TextModel) -> None:
+        self._model = model
+
+    def choice(self, steps: Sequence[str], candidates: Sequence[str]) -> int | None:
+        """The place of the candidate that suits the steps; None where the reply names none. Raises
+        TextModelError where the model does not answer."""
+        listed = "\n".join(f"{n}. {one_line(text)}" for n, text in enumerate(candidates, start=1))
+        reply = self._model.complete(
+            fill("choose_entity", steps="\n".join(steps), candidates=listed)
+        )
+        try:
+            place = _Choice.model_validate_json(reply.strip()).candidate - 1
+        except ValidationError:
+            return None
+        return place if 0 <= place < len(candidates) else None
+
+
 class Verbalization(NamedTuple):
     """A question's text, who worded it, and its plan's numbered steps in words."""
 
@@ -305,8 +360,8 @@ class Verbalization(NamedTuple):
 
 
 class Verbalizer:
-    """The grammar, with a writer and a reviewer where there are models for them. `strayed` counts
-    why a writer's text was left for the grammar's."""
+    """The grammar, with a writer, a reviewer and a chooser of entities where there are models for
+    them. `strayed` counts why a writer's text was left for the grammar's."""
 
     def __init__(
         self,
@@ -314,10 +369,12 @@ class Verbalizer:
         seed: int,
         writer: ModelWriter | None = None,
         reviewer: Reviewer | None = None,
+        chooser: EntityChooser | None = None,
     ) -> None:
         self._worder = Grammar(schema, seed)
         self._writer = writer
         self._reviewer = reviewer
+        self._chooser = chooser
         self._judged: dict[str, bool] = {}
         self.strayed: Counter[str] = Counter()
 
@@ -325,20 +382,40 @@ class Verbalizer:
         """Whether a step along a relation, or a filter by it, can be said."""
         return self._worder.sayable(relation, inverse)
 
-    def say(self, plan: Plan, name: NameOf, variant: int) -> Verbalization:
+    @property
+    def recipe(self) -> dict[str, str]:
+        """What each question says of how models helped; nothing where all is as by default."""
+        sees_answers = self._writer is not None and self._writer.sees_answers
+        return {"writer_sees": "answers"} if sees_answers else {}
+
+    @property
+    def chooses(self) -> bool:
+        """Whether a model chooses what plans are about."""
+        return self._chooser is not None
+
+    def choose(self, plan: Plan, name: NameOf, candidates: Sequence[str]) -> int | None:
+        """Which candidate suits the plan, whose steps `name` puts in words. Raises
+        TextModelError."""
+        assert self._chooser is not None
+        return self._chooser.choice(self._worder.steps(plan, name), candidates)
+
+    def say(
+        self, plan: Plan, name: NameOf, variant: int, answers: Sequence[Sequence[str]] = ()
+    ) -> Verbalization:
+        """`answers`: of each reading, for a writer that sees them."""
         text = self._worder.question(plan, name, variant)
         steps = self._worder.steps(plan, name)
         if self._writer is None:
             return Verbalization(text, "grammar", tuple(steps))
-        written = self._writer.question(plan, steps, name, text)
+        written = self._writer.question(plan, steps, name, text, answers)
         if written.problem:
             self.strayed[written.problem] += 1
         return Verbalization(written.text, written.by, tuple(steps))
 
     def review_template(self, plan: Plan, kind: NameOf) -> None:
         """Ask once for all plans with the same relations whether such questions can make sense.
-        `kind`: what stands for each entity, as "a certain film". Raises RejectedError, and
-        TextModelError where the reviewer does not answer."""
+        `kind`: what stands for each entity, as "a certain film". Raises RejectedError, and what
+        `Reviewer` does."""
         if self._reviewer is None:
             return
         steps = self._worder.steps(plan, kind)
