@@ -49,12 +49,10 @@ class _Grades(_AnswerGrades):
 
 
 class _Answer(PublishedRecord):
-    answer: str
+    """What the model left out was graded as an empty text."""
+
+    answer: str = ""
     condition: str = ""
-
-
-class _Condition(_Answer):
-    condition: str
 
 
 class _Row(PublishedEntry):
@@ -62,7 +60,7 @@ class _Row(PublishedEntry):
 
 
 class _MainRow(_Row):
-    conditions: tuple[_Condition, ...]
+    conditions: tuple[_Answer, ...]
     evaluations: tuple[_Grades, ...]
 
 
