@@ -114,16 +114,22 @@ def score(
         )
 
 
-_OF_OUTPUTS = frozenset(JudgingOptions.model_fields) - {
-    "matcher", "judge_entities", "judge_pairs", "variant", "metrics", "judge_beside", "scan_corpus",
-}  # fmt: skip
-"""Options that have an effect on the outputs of a paper's authors."""
+_IDLE = {
+    "matcher": "--matcher",
+    "judge_entities": "--judge-entities",
+    "judge_pairs": "--judge-pairs",
+    "judge_beside": "--judge-beside",
+    "variant": "--variant",
+    "metrics": "--metric",
+    "scan_corpus": "--scan-corpus",
+}
+"""Options that have no effect on the outputs of a paper's authors."""
 
 
 def _refuse_idle(options: JudgingOptions, *, full: bool) -> None:
-    given = sorted(options.model_fields_set - _OF_OUTPUTS) + ["full"] * full
-    if given:
-        what = f"--{given[0].replace('_', '-')} has no effect on outputs that are graded already"
+    given = [flag for name, flag in _IDLE.items() if name in options.model_fields_set]
+    if given := [*given, *["--full"] * full]:
+        what = f"{given[0]} has no effect on outputs that are graded already"
         raise InputError(what, remedy="leave it out")
 
 
