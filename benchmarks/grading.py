@@ -34,6 +34,7 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.loaders import load_questions
 from branchwise.eval.judging.grading import GRADING, TOP_LOGPROBS, Grader, property_requests
 from branchwise.eval.predictions_file import read_predictions
+from branchwise.eval.tasks import get_task
 from branchwise.runs.store.results import file_judgements
 from branchwise.trace.parts import Usage
 
@@ -77,7 +78,7 @@ async def _keep(questions: Path, predictions: Path, draw: random.Random) -> None
     items = read_predictions(predictions, load_questions(str(questions)))
     with file_judgements(predictions) as kept:
         grader = Grader(caller, kept, "judge")
-        for request in property_requests(items):
+        for request in property_requests(items, get_task("condambigqa")):
             slot = Slot(grader.key(request), 0, None)
             await kept.keep(slot, _reply(draw).payload(0.5))
     await caller.aclose()

@@ -10,8 +10,9 @@ from branchwise.base.normalise import MAX_CHARACTERS, tokens
 def text_f1(predicted: str, gold: str) -> float:
     """Harmonic mean of token precision and recall over multisets, 0 to 1.
 
-    F1 = 2 |P and G| / (|P| + |G|) with P, G the tokens after normalisation (Rajpurkar et al. 2016,
-    section 6.1). 0 where either text has no token.
+    F1 = 2 |P and G| / (|P| + |G|), as SQuAD's (Rajpurkar et al. 2016, section 6.1), with P, G the
+    tokens of `base.normalise`, not SQuAD's: hyphens separate words, quantities have one form, and
+    scripts without spaces are split into characters. 0 where either text has no token.
     """
     return counts_f1(token_counts(predicted), token_counts(gold))
 

@@ -15,8 +15,8 @@ from branchwise.eval.common_text import counts_f1, token_counts
 
 _NO_CONDITION = re.compile(rf"{DEFAULT_BRANCH}( \(\d+\))?")
 """What answers without a condition are called: the second of them has a number."""
-# Small enough never to outweigh a difference that matters between two sums of answer F1, or grades.
-_F1_CONDITION_WEIGHT, _GRADE_CONDITION_WEIGHT = 1e-4, 1e-6
+# Small enough never to outweigh a difference that matters between two sums of F1, or grades.
+_F1_TIE_WEIGHT, _GRADE_TIE_WEIGHT = 1e-4, 1e-6
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,10 @@ class ConditionalAnswer:
     condition: str
     answers: tuple[str, ...]
     citations: frozenset[str]
+
+
+NOTHING = ConditionalAnswer("", ("",), frozenset())
+"""What a surplus prediction is compared with where pairs are made by position."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,12 @@ def gold_properties(question: Question) -> tuple[ConditionalAnswer, ...]:
 
     Their order in the file decides nothing, not even between equal alignments.
     """
+    properties = gold_as_given(question)
+    return tuple(sorted(properties, key=lambda p: (p.condition, p.answers, sorted(p.citations))))
+
+
+def gold_as_given(question: Question) -> tuple[ConditionalAnswer, ...]:
+    """The same properties in the order of the question file."""
     properties = []
     for branch in question.branches:
         name, answers = branch.name, branch.answers
@@ -69,7 +79,7 @@ def gold_properties(question: Question) -> tuple[ConditionalAnswer, ...]:
         wordings = answers[0].forms if len(answers) == 1 else whole
         condition = "" if name == DEFAULT_BRANCH else name
         properties.append(ConditionalAnswer(condition, wordings, frozenset(branch.citations)))
-    return tuple(sorted(properties, key=lambda p: (p.condition, p.answers, sorted(p.citations))))
+    return tuple(properties)
 
 
 def predicted_properties(prediction: Prediction) -> tuple[ConditionalAnswer, ...]:
@@ -99,11 +109,15 @@ def _predicted(
 
 
 def align_properties(
-    predicted: Sequence[ConditionalAnswer], gold: Sequence[ConditionalAnswer]
+    predicted: Sequence[ConditionalAnswer],
+    gold: Sequence[ConditionalAnswer],
+    *,
+    by_condition: bool = False,
 ) -> tuple[AlignedPair, ...]:
-    """The one-to-one alignment with the greatest sum of answer F1.
+    """The one-to-one alignment with the greatest sum of answer F1, or `by_condition` of condition
+    F1: where conditions are given, a prediction stands for the one that it was to answer.
 
-    Between equal sums the condition F1 decides. A pair that has neither in common is none.
+    Between equal sums the other F1 decides. A pair that has neither in common is none.
     """
     given = [(token_counts(p.answers[0]), token_counts(p.condition)) for p in predicted]
     wanted = [([*map(token_counts, g.answers)], token_counts(g.condition)) for g in gold]
@@ -119,23 +133,35 @@ def align_properties(
         ]
         for i, (answer, condition) in enumerate(given)
     ]
-    gains = [[p.answer_f1 + _F1_CONDITION_WEIGHT * p.condition_f1 for p in row] for row in pairs]
+    gains = [
+        [_gain(p.answer_f1, p.condition_f1, _F1_TIE_WEIGHT, by_condition) for p in row]
+        for row in pairs
+    ]
     chosen = [pairs[i][j] for i, j in _greatest_sum(gains)]
     return tuple(pair for pair in chosen if pair.answer_f1 or pair.condition_f1)
 
 
-def align_by_grades(grades: Grades) -> tuple[PropertyPair, ...]:
-    """The one-to-one alignment with the greatest sum of answer grades, in order of prediction.
+def align_by_grades(grades: Grades, *, by_condition: bool = False) -> tuple[PropertyPair, ...]:
+    """The one-to-one alignment with the greatest sum of answer grades, or `by_condition` of
+    condition grades; in order of prediction.
 
-    Between equal sums the condition grades decide. A pair graded 0 in both is none.
+    Between equal sums the other grades decide. A pair graded 0 in both is none.
     """
     kept = {pair: grade for pair, grade in grades.items() if any(grade)}
     width = max((pair.gold for pair in kept), default=-1) + 1
     gains = [[0.0] * width for _ in range(max((pair.predicted for pair in kept), default=-1) + 1)]
     for (predicted, gold), grade in kept.items():
-        gains[predicted][gold] = grade.answer + _GRADE_CONDITION_WEIGHT * grade.condition
+        gains[predicted][gold] = _gain(
+            grade.answer, grade.condition, _GRADE_TIE_WEIGHT, by_condition
+        )
     pairs = (PropertyPair(i, j) for i, j in _greatest_sum(gains))
     return tuple(pair for pair in pairs if pair in kept)
+
+
+def _gain(answer: float, condition: float, tie_weight: float, by_condition: bool) -> float:
+    if by_condition:
+        answer, condition = condition, answer
+    return answer + tie_weight * condition
 
 
 def _greatest_sum(gains: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
@@ -177,10 +203,11 @@ def score_citations(
     """Mean citation precision and recall of one question; 0 for an empty prediction.
 
     For each aligned pair, the passages cited A are compared with the gold citations G. The paper of
-    CondAmbigQA scores recall, |A and G| / |G|, its published code precision, |A and G| / |A|; both
-    average over aligned pairs only. Here a question's precision is the mean over all predicted
-    properties (0 for one that is unaligned or cites nothing), its recall the mean over all gold
-    properties (0 for one that was missed). A gold property without citations is left out of both,
+    CondAmbigQA and the code behind its tables score recall, |A and G| / |G|, the later rewrite of
+    that code precision, |A and G| / |A|; neither counts what was missed. Here a question's
+    precision is the mean over all predicted properties (0 for one that is unaligned or cites
+    nothing), its recall the mean over all gold properties (0 for one that was missed). A gold
+    property without citations is left out of both,
     together with the prediction aligned with it: there is nothing to compare.
     """
     citing = sum(1 for property in gold if property.citations)
@@ -221,9 +248,11 @@ class GradedScore:
     surplus: int
 
 
-def graded_score(grades: Grades, predicted: int, gold: int) -> GradedScore:
+def graded_score(
+    grades: Grades, predicted: int, gold: int, *, by_condition: bool = False
+) -> GradedScore:
     """The score of a question with so many predicted and gold properties (at least one gold)."""
-    pairs = align_by_grades(grades)
+    pairs = align_by_grades(grades, by_condition=by_condition)
     return GradedScore(
         sum(grades[pair].condition for pair in pairs) / gold,
         sum(grades[pair].answer for pair in pairs) / gold,

@@ -13,6 +13,8 @@ from branchwise.eval.tasks import get_task, is_attributable, is_graded, variants
 
 JudgePairs = Literal["all", "aligned"]
 """Which pairs of a question's properties are graded: all, or those that token F1 aligns."""
+GradedPairs = JudgePairs | Literal["placed"]
+"""The same, or those by position, which is what a variant asks for."""
 MatcherKind = Literal["lexical", "llm", "both"]
 KINDS: tuple[MatcherKind, ...] = get_args(MatcherKind)
 _NEAR, _PERHAPS = 0.76, 0.65
@@ -96,11 +98,16 @@ class ScoringChoice:
         known = variants_of(task)
         if self.variant is not None and self.variant not in known:
             ways = f"its variants are {', '.join(known)}" if known else "leave it out"
+            if now := get_task(task).former_variants.get(self.variant):
+                ways = f"it is called {now} now; {ways}"
             what = f"the task {task} has no variant {self.variant!r}"
             raise SettingError("variant", what, where=where, remedy=ways)
         if self.variant is not None and is_graded(task) and not self.judge_entities:
             what = f"the variant {self.variant} has no effect: nothing is graded"
             raise SettingError("variant", what, where=where, remedy=_remedy("judge"))
+        if self.judge_pairs != BY_NAMES.judge_pairs and self.pairs_of(task) == "placed":
+            what = f"judge_pairs has no effect: the variant {self.variant} pairs by position"
+            raise SettingError("judge_pairs", what, where=where, remedy="leave it out")
         if is_graded(task):
             if self.matcher != "lexical":
                 what = f"the task {task} is not matched by a model"
@@ -120,6 +127,12 @@ class ScoringChoice:
         named = self.variant or graded
         # Scores by a task's own way are the same ones under any name.
         return "" if get_task(task, named) == get_task(task) else named
+
+    def pairs_of(self, task: str) -> GradedPairs:
+        """Which pairs of the task's properties a judge grades."""
+        return (
+            "placed" if get_task(task, self.variant_of(task)).pairs_by_place else self.judge_pairs
+        )
 
     def check_ready(self, keys: Keys = NO_KEYS) -> None:
         """Raise InputError where a model of the resolved choice could not be asked (`check_ready`

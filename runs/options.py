@@ -280,10 +280,10 @@ class ScoreOptions(MatchOptions):
         str | None,
         AfterValidator(_variant),
         Setting(
-            "Free text: align graded properties one-to-one, or as CondAmbigQA's published-code "
-            "does. Options and answers to them: compare by substring, subsequence, or as "
-            "CAmbigNQ's published-code does. Conditional answers: F1 summed over all questions, or "
-            "by group-f1.",
+            "Free text: align graded properties one-to-one, or as CondAmbigQA's paper-code or "
+            "rewrite-code does. Options and answers to them: compare by substring, subsequence, or "
+            "as CAmbigNQ's published-code does. Conditional answers: F1 summed over all questions, "
+            "or by group-f1.",
             panel=SCORING,
             words=known_variants,
             changes="scores",

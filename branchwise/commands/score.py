@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,20 +26,34 @@ from branchwise.commands.options import (
     read_questions,
 )
 from branchwise.commands.report_runs import warn_if_pending
+from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.eval.judging.grading import Announce, Demand
-from branchwise.eval.judging.settle import Settled
+from branchwise.eval.judging.settle import JudgeCheck, Settled
 from branchwise.eval.scores import Scores
+from branchwise.eval.tasks.condambigqa.authors_outputs import (
+    PREFIX,
+    AuthorsOutput,
+    Averages,
+    read_outputs,
+)
 from branchwise.report.published import Published
 from branchwise.report.study_report import SystemReport
+from branchwise.report.tables.authors_outputs import averages_table, output_table, table_record
 from branchwise.report.terminal.console import console, error_console, print_json
 from branchwise.report.terminal.costs import demand_line
 from branchwise.report.terminal.progress import ScoringProgress
-from branchwise.report.terminal.run_notes import failure_lines, in_vain_lines
+from branchwise.report.terminal.report_table import with_notes
+from branchwise.report.terminal.run_notes import check_line, failure_lines, in_vain_lines
 from branchwise.report.terminal.run_report import predictions_report, run_report, study_summary
 from branchwise.runs.costs.prices import Prices, keep_prices, prices_of
 from branchwise.runs.options import JudgingOptions
-from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
+from branchwise.runs.scoring.score import (
+    PredictionsFile,
+    ScoringSettings,
+    check_stored,
+    score_answers,
+)
 from branchwise.runs.scoring.scored import ScoredAnswers
 
 
@@ -47,10 +61,15 @@ from branchwise.runs.scoring.scored import ScoredAnswers
 def score(
     *,
     path: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="Run folder to score.")
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]",
+            help="Run folder to score, or condambigqa-runs:FILE: outputs of a paper's authors.",
+        ),
     ] = None,
     questions: Annotated[
-        str | None, typer.Option(help="Question set with gold, for --predictions.")
+        str | None,
+        typer.Option(help="Question set with gold, for --predictions, or to grade outputs again."),
     ] = None,
     field: Field = None,
     separator: Separator = None,
@@ -65,13 +84,19 @@ def score(
         bool, typer.Option("--json", help="Print everything as JSON, each item included.")
     ] = False,
 ) -> None:
-    """Score a run folder, or a predictions file against a question set.
+    """Score a run folder, a predictions file against a question set, or what a paper's authors
+    published.
 
     Example: branchwise score runs/base --matcher both:openai:gpt-6-luna
     """
     priced = options.priced if options.prices or path is None else prices_of(path)
     settings = ScoringSettings.of(options, priced, read_keys(key))
-    if path is not None and questions is None and predictions is None and task is None:
+    if path is not None and str(path).startswith(PREFIX) and predictions is None and task is None:
+        _refuse_idle(options, full=full)
+        file = Path(str(path).removeprefix(PREFIX)).expanduser()
+        named_set = read_questions(questions, field, separator) if questions else None
+        _score_outputs(file, named_set, settings, as_json=json_output)
+    elif path is not None and questions is None and predictions is None and task is None:
         _score_run(path, settings, options.price_file, full=full, as_json=json_output)
     elif path is None and questions is not None and predictions is not None:
         if settings.read_passages:
@@ -87,6 +112,72 @@ def score(
             "it is not clear what to score",
             remedy="name either a run folder, or --questions and --predictions (and --task)",
         )
+
+
+_IDLE = {
+    "matcher": "--matcher",
+    "judge_entities": "--judge-entities",
+    "judge_pairs": "--judge-pairs",
+    "judge_beside": "--judge-beside",
+    "variant": "--variant",
+    "metrics": "--metric",
+    "scan_corpus": "--scan-corpus",
+}
+"""Options that have no effect on the outputs of a paper's authors."""
+
+
+def _refuse_idle(options: JudgingOptions, *, full: bool) -> None:
+    given = [flag for name, flag in _IDLE.items() if name in options.model_fields_set]
+    if given := [*given, *["--full"] * full]:
+        what = f"{given[0]} has no effect on outputs that are graded already"
+        raise InputError(what, remedy="leave it out")
+
+
+def _score_outputs(
+    path: Path, questions: QuestionSource | None, settings: ScoringSettings, *, as_json: bool
+) -> None:
+    """What the authors' outputs give by their own grades; with a judge, how far it agrees with
+    these."""
+    outputs = read_outputs(path)
+    if isinstance(outputs, dict):
+        tables = [averages_table(outputs, path)]
+    else:
+        tables = [output_table(output, path) for output in outputs]
+    check = None
+    if settings.choice or settings.check or questions:
+        check = _check_outputs(outputs, path, questions, settings)
+    if as_json:
+        judged = {"judge_check": check.to_json()} if check else {}
+        print_json({"name": path.name, "tables": [*map(table_record, tables)], **judged})
+        return
+    for table in tables:
+        for part in with_notes(table):
+            console().print(part)
+    if check:
+        line = check_line(check, "beside the authors' judge")
+        console().print(f"\n{printable(line)}", markup=False, soft_wrap=True)
+
+
+def _check_outputs(
+    outputs: Sequence[AuthorsOutput] | Mapping[str, Averages],
+    path: Path,
+    questions: QuestionSource | None,
+    settings: ScoringSettings,
+) -> JudgeCheck:
+    if isinstance(outputs, Mapping) or len(outputs) != 1:
+        what = "a judge grades the outputs of one model"
+        raise InputError(what, where=str(path), remedy="leave out --judge and --questions")
+    if not (settings.choice and settings.check):
+        what = "a judge is to grade outputs again, and it is not clear which judge, or how many"
+        raise InputError(what, remedy="name a --judge, and how many questions: --judge-check N")
+    if questions is None and outputs[0].experiment == "main":
+        what = "the gold conditions are not in the file"
+        remedy = "name the questions: --questions condambigqa:mcaqa.json"
+        raise InputError(what, where=str(path), remedy=remedy)
+    asked = load_questions(questions).questions if questions else ()
+    stored = outputs[0].requests(asked, questions.text if questions else str(path))
+    with _asking(f"branchwise score {shlex.quote(f'{PREFIX}{path}')}", settings) as shown:
+        return check_stored(path, stored, shown)
 
 
 def _score_run(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from branchwise.base.errors import InputError
 from branchwise.base.files import json_kind
@@ -32,6 +32,7 @@ _MARKER = r"\[[^\[\]]{0,200}\bfragments?\b[^\[\]]{0,200}\]"
 _MARKER_IN_SENTENCE = re.compile(rf"(?:\s*{_MARKER})+(?=\s*[.,;:!?])", re.IGNORECASE)
 _MARKER_ANYWHERE = re.compile(_MARKER, re.IGNORECASE)
 _DOUBLED_STOP = re.compile(r"(?<!\.)\.\s*\.(?!\.)")
+_FRAGMENT = re.compile(r"\s*\[?\s*fragment\s+(\d{1,4})\s*\]?\s*", re.IGNORECASE)
 _NUMBERED = re.compile(r"\s*(\d{1,4})\s*\.\s*(.*)", re.DOTALL)
 _WORD = re.compile(r"\w+")
 _MOST_NESTED = 5
@@ -114,11 +115,30 @@ class _Citation(PublishedRecord):
     title: str
     text: str = ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _by_fragment(cls, data: Any) -> Any:
+        """As "k. Title" what the authors' tools also write: the fragment's number, title and text
+        as fields of their own, or "Fragment k" alone."""
+        if isinstance(data, str):
+            named = _FRAGMENT.fullmatch(data)
+            return {"title": f"{named[1]}. " if named else data}
+        if isinstance(data, Mapping) and "fragment_number" in data:
+            title = f"{data['fragment_number']}. {data.get('fragment_title', '')}"
+            return {"title": title, "text": data.get("fragment_text", "")}
+        return data
+
 
 class _Property(PublishedRecord):
     condition: str
     groundtruth: str | list[str]
     citations: tuple[_Citation, ...] = ()
+    condition_citations: tuple[_Citation, ...] = ()
+    answer_citations: tuple[_Citation, ...] = ()
+
+    @property
+    def cited(self) -> tuple[_Citation, ...]:
+        return (*self.citations, *self.condition_citations, *self.answer_citations)
 
     @property
     def answer(self) -> str:
@@ -142,7 +162,8 @@ def condambigqa_question(record: Mapping[str, Any], at: RowPlace) -> Question | 
 
     Format: the published JSON array (github.com/innovation64/CondAmbigQA). A property becomes a
     branch: its condition is the name, its `groundtruth` the only answer (a list is joined), its
-    citations the ids (content hashes) of passages.
+    citations the ids (content hashes) of passages; those of the condition and of the answer, which
+    the set of 2,000 has apart, are its citations together.
 
     `Question.passages` keeps all slots in their order, repeats included, because "Fragment k" and
     citations number them; `corpus build` removes the repeats.
@@ -179,8 +200,8 @@ def _condambigqa_question(entry: _CondAmbigEntry, where: str) -> Question:
         if not name or not answer:
             missing = "groundtruth" if name else "condition"
             raise InputError(f"its {missing} is empty", where=place, remedy="fill or remove it")
-        cited = [_cited_id(citation, passages) for citation in item.citations]
-        unresolved += [c.title for c, id in zip(item.citations, cited, strict=True) if id is None]
+        cited = [_cited_id(citation, passages) for citation in item.cited]
+        unresolved += [c.title for c, id in zip(item.cited, cited, strict=True) if id is None]
         citations = tuple(dict.fromkeys(id for id in cited if id is not None))
         branches.append(Branch(name=name, answers=(Answer(text=answer),), citations=citations))
     apart = {"unresolved_citations": unresolved} if unresolved else {}

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from branchwise.agents.journal import CallKey
-from branchwise.agents.prediction import Prediction
 from branchwise.agents.reply import Completion, ModelError, Reply, ReplyToken
 from branchwise.base.text import one_line
 from branchwise.eval.items import AnsweredItem, Graded
@@ -32,14 +31,9 @@ from branchwise.eval.judging.consultant import (
     ReportedItem,
     RequestProgress,
 )
-from branchwise.eval.properties import (
-    PropertyGrade,
-    PropertyPair,
-    align_properties,
-    gold_properties,
-    predicted_properties,
-)
-from branchwise.eval.scoring_choice import JudgePairs
+from branchwise.eval.properties import NOTHING, ConditionalAnswer, PropertyGrade, PropertyPair
+from branchwise.eval.scoring_choice import GradedPairs
+from branchwise.eval.tasks import Task
 from branchwise.graphs.ledger import RoleUsage
 
 if TYPE_CHECKING:
@@ -74,11 +68,13 @@ class GradeRequest(NamedTuple):
     question: str
     gold: str
     predicted: str
+    is_surplus: bool = False
 
     @property
     def is_decided(self) -> bool:
-        """Whether a text is empty, so that there is nothing to ask: two of them agree wholly."""
-        return not self.gold.strip() or not self.predicted.strip()
+        """Whether a text is empty, so that there is nothing to ask: two of them agree wholly. A
+        surplus prediction is to be graded against an empty text."""
+        return not self.predicted.strip() or not (self.gold.strip() or self.is_surplus)
 
     @property
     def message(self) -> str:
@@ -152,7 +148,8 @@ class Grader(Consultant):
         """The grade of a decided request, or by kept replies; None where the model must be
         asked."""
         if request.is_decided:
-            return Grade(float(request.gold.strip() == request.predicted.strip()))
+            is_same = request.gold.strip() == request.predicted.strip()
+            return Grade(float(is_same and not request.is_surplus))
         return self.kept(
             self.key(request), lambda replies: grade_by(replies, self.samples), first=self.first
         )
@@ -302,7 +299,7 @@ class GradeReport(ModelReport):
     """What the judge did. `pairs`: which were to be graded. `sampled`: grades that are means of
     several replies. `ungraded`: items that lack grades, which leaves them unscored."""
 
-    pairs: JudgePairs
+    pairs: GradedPairs
     sampled: int
     ungraded: tuple[ReportedItem, ...]
 
@@ -322,8 +319,9 @@ _PairRequests = tuple[PropertyPair, GradeRequest, GradeRequest]
 async def grade_items(
     items: Sequence[AnsweredItem],
     grader: Grader,
+    task: Task,
     *,
-    pairs: JudgePairs = "all",
+    pairs: GradedPairs = "all",
     concurrency: int = 8,
     announce: Announce | None = None,
     progress: RequestProgress | None = None,
@@ -334,7 +332,7 @@ async def grade_items(
         ModelError: no request can be answered (a refused key, a spent quota, an unknown model).
         InputError: the model cannot be asked, and not everything is kept.
     """
-    wanted = [list(_pairs_of(item, pairs)) for item in items]
+    wanted = [list(_requests_of(item, task, pairs)) for item in items]
     requests = [r for each in wanted for _, *requested in each for r in requested]
     grades = await grader.grade_each(
         requests, concurrency=concurrency, announce=announce, progress=progress
@@ -361,29 +359,28 @@ async def grade_items(
 
 
 def property_requests(
-    items: Iterable[AnsweredItem], pairs: JudgePairs = "all"
+    items: Iterable[AnsweredItem], task: Task, pairs: GradedPairs = "all"
 ) -> tuple[GradeRequest, ...]:
     """The different requests that grading the items' properties takes, without what is decided."""
-    every = (r for item in items for _, *both in _pairs_of(item, pairs) for r in both)
+    every = (r for item in items for _, *both in _requests_of(item, task, pairs) for r in both)
     return tuple(dict.fromkeys(request for request in every if not request.is_decided))
 
 
-def _pairs_of(item: AnsweredItem, pairs: JudgePairs) -> Iterator[_PairRequests]:
+def _requests_of(item: AnsweredItem, task: Task, pairs: GradedPairs) -> Iterator[_PairRequests]:
     # A failed item is scored as an empty prediction.
-    prediction = Prediction() if item.error is not None else item.prediction
-    predicted, gold = predicted_properties(prediction), gold_properties(item.question)
-    question = item.question.question
-    chosen = [PropertyPair(p, g) for p in range(len(predicted)) for g in range(len(gold))]
-    if pairs == "aligned":
-        aligned = align_properties(predicted, gold)
-        chosen = [PropertyPair(pair.predicted, pair.gold) for pair in aligned]
-    for pair in chosen:
-        given, wanted = predicted[pair.predicted], gold[pair.gold]
-        yield (
-            pair,
-            GradeRequest("grade_condition", question, wanted.condition, given.condition),
-            GradeRequest("grade_answer", question, wanted.answers[0], given.answers[0]),
-        )
+    for pair, given, wanted in task.graded_pairs(item.as_scored, pairs):
+        yield pair, *grade_requests(item.question.question, given, wanted)
+
+
+def grade_requests(
+    question: str, given: ConditionalAnswer, wanted: ConditionalAnswer
+) -> tuple[GradeRequest, GradeRequest]:
+    """How well a predicted property stands for a gold one: its condition, and its answer."""
+    is_surplus = wanted == NOTHING
+    return (
+        GradeRequest("grade_condition", question, wanted.condition, given.condition, is_surplus),
+        GradeRequest("grade_answer", question, wanted.answers[0], given.answers[0], is_surplus),
+    )
 
 
 def _graded(wanted: Sequence[_PairRequests], by_request: Mapping[GradeRequest, Grade]) -> Graded:

@@ -6,10 +6,10 @@ the same judge under sample numbers of their own, or by another one beside it.
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
@@ -33,7 +33,7 @@ from branchwise.eval.judging.grading import (
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
 from branchwise.eval.judging.matcher import Agreement, MatcherReport, agreement, align_with_model
 from branchwise.eval.scores import Scorer
-from branchwise.eval.scoring_choice import CheckChoice, JudgePairs, ScoringChoice
+from branchwise.eval.scoring_choice import CheckChoice, GradedPairs, ScoringChoice
 from branchwise.eval.tasks import Task, get_task
 from branchwise.graphs.own_settings import NO_ROLES, RoleDecoding, decoding_with
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 CHECK = "judge check"
 _SEED = 0
+_Drawn = TypeVar("_Drawn")
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,10 @@ async def check_judge(
     items: Sequence[AnsweredItem],
     first: Grader,
     second: Grader,
+    task: Task,
     choice: CheckChoice,
     *,
-    pairs: JudgePairs = "all",
+    pairs: GradedPairs = "all",
     concurrency: int = 8,
     announce: Announce | None = None,
     progress: RequestProgress | None = None,
@@ -93,28 +95,62 @@ async def check_judge(
     The items are drawn with a fixed seed among those with anything to grade; a greater number draws
     the same ones and more. Raises what `Grader.grade` raises.
     """
-    drawn = draw_items([item for item in items if property_requests([item], pairs)], choice.items)
-    # What several questions ask alike is graded once, and counts in the first of them.
-    asked: dict[GradeRequest, str] = {}
-    for item in drawn:
-        for request in property_requests([item], pairs):
-            asked.setdefault(request, item.question.id)
+    asked = [item for item in items if property_requests([item], task, pairs)]
+    drawn = draw_items(asked, choice.items)
+    graded = [
+        (item.question.id, request, known.value if (known := first.known(request)) else None)
+        for item in drawn
+        for request in property_requests([item], task, pairs)
+    ]
+    return await grade_again(
+        graded,
+        second,
+        items=len(drawn),
+        beside=choice.beside is not None,
+        concurrency=concurrency,
+        announce=announce,
+        progress=progress,
+    )
+
+
+GradedRequest = tuple[str, GradeRequest, float | None]
+"""A question's id, what was asked of it, and the grade; None: there is none."""
+
+
+async def grade_again(
+    graded: Iterable[GradedRequest],
+    second: Grader,
+    *,
+    items: int,
+    beside: bool,
+    concurrency: int = 8,
+    announce: Announce | None = None,
+    progress: RequestProgress | None = None,
+) -> JudgeCheck:
+    """Grades by `second` beside those of the requests of so many items.
+
+    What several questions ask alike is graded once, and counts in the first of them. Raises what
+    `Grader.grade` raises.
+    """
+    asked: dict[GradeRequest, tuple[str, float | None]] = {}
+    for question, request, grade in graded:
+        asked.setdefault(request, (question, grade))
     again = await second.grade_each(
         asked, concurrency=concurrency, announce=announce, progress=progress
     )
     both = defaultdict[str, list[tuple[float, float]]](list)
-    for request, question in asked.items():
-        grade, other = first.known(request), again[request]
-        if grade is not None and grade.value is not None and other.value is not None:
-            both[question].append((grade.value, other.value))
+    for request, (question, grade) in asked.items():
+        other = again[request].value
+        if grade is not None and other is not None:
+            both[question].append((grade, other))
     twice = list(both.values())
-    graded = sum(map(len, twice))
+    graded_twice = sum(map(len, twice))
     return JudgeCheck(
         second.spec,
-        choice.beside is not None,
-        len(drawn),
-        graded,
-        len(asked) - graded,
+        beside,
+        items,
+        graded_twice,
+        len(asked) - graded_twice,
         mean_difference(twice),
         rank_correlation(twice),
         second.consulted,
@@ -123,7 +159,10 @@ async def check_judge(
 
 def draw_items(items: Sequence[AnsweredItem], n: int) -> list[AnsweredItem]:
     """The first `n` of the items in a seeded order, which their own order has no part in."""
-    ordered = sorted(items, key=lambda item: (item.question.id, item.epoch))
+    return _drawn(sorted(items, key=lambda item: (item.question.id, item.epoch)), n)
+
+
+def _drawn(ordered: list[_Drawn], n: int) -> list[_Drawn]:
     random.Random(_SEED).shuffle(ordered)
     return ordered[:n]
 
@@ -223,8 +262,9 @@ class Settling:
     """How models are asked: the resolved choice, their cache and prompts.
 
     `roles`: by role the decoding settings that it has of its own. `headers`: of all requests.
-    `graded`: the judge grades free text, rather than accept names; `announce` is then told what it
-    is to be asked before the first request, and `check` has it grade some items twice.
+    `graded`: the task whose free text the judge grades, rather than accept names; `announce` is
+    then told what it is to be asked before the first request, and `check` has it grade some items
+    twice.
     """
 
     choice: ScoringChoice
@@ -237,7 +277,7 @@ class Settling:
     keys: Keys = NO_KEYS
     roles: RoleDecoding = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    graded: bool = False
+    graded: Task | None = None
     announce: Announce | None = None
     check: CheckChoice | None = None
     restraints: Restraints = UNRESTRAINED
@@ -252,7 +292,7 @@ class Settling:
         """
         async with AsyncExitStack() as callers:
             if self.graded:
-                return await self._graded(items, callers)
+                return await self._graded(items, self.graded, callers)
             lexical = items if self.choice.matcher == "both" else None
             matcher, agreed = None, None
             if self.choice.matcher != "lexical":
@@ -274,22 +314,38 @@ class Settling:
                     )
         return Settled(items, lexical, matcher, judge, None, agreed, lexical_judge)
 
-    async def _graded(self, items: Sequence[AnsweredItem], callers: AsyncExitStack) -> Settled:
-        decoding = self.decoding.model_copy(update=GRADING)
-        caller = self._caller("judge", self.choice.judge, callers, decoding)
-        grader = Grader(caller, self.judgements, "judge", self.ready)
-        asking: dict[str, Any] = {"pairs": self.choice.judge_pairs, "announce": self.announce}
-        graded, report = await grade_items(items, grader, **asking, **self._settings("judge"))
+    async def check_stored(
+        self, stored: Mapping[str, Mapping[GradeRequest, float]], items: int
+    ) -> JudgeCheck:
+        """Grades by the judge beside stored ones of another, by question id, of so many questions;
+        drawn and raising as `check_judge`."""
+        drawn = _drawn(sorted(stored), items)
+        graded = [(id, request, grade) for id in drawn for request, grade in stored[id].items()]
+        async with AsyncExitStack() as callers:
+            grader = self._grader(self.choice.judge, callers)
+            asking = {"announce": self.announce, **self._settings(CHECK)}
+            return await grade_again(graded, grader, items=len(drawn), beside=True, **asking)
+
+    async def _graded(
+        self, items: Sequence[AnsweredItem], task: Task, callers: AsyncExitStack
+    ) -> Settled:
+        grader = self._grader(self.choice.judge, callers)
+        pairs = self.choice.pairs_of(task.name)
+        asking: dict[str, Any] = {"pairs": pairs, "announce": self.announce}
+        graded, report = await grade_items(items, grader, task, **asking, **self._settings("judge"))
         if self.check is None:
             return Settled(graded, grades=report)
         beside = self.check.beside
-        if beside:
-            caller = self._caller("judge", beside, callers, decoding)
-        second = Grader(caller, self.judgements, "judge", self.ready)
+        second = self._grader(beside or self.choice.judge, callers)
         second.first = 0 if beside else SAMPLES
         settings = self._settings(CHECK)
-        check = await check_judge(items, grader, second, self.check, **asking, **settings)
+        check = await check_judge(items, grader, second, task, self.check, **asking, **settings)
         return Settled(graded, grades=report, check=check)
+
+    def _grader(self, spec: str | None, callers: AsyncExitStack) -> Grader:
+        decoding = self.decoding.model_copy(update=GRADING)
+        caller = self._caller("judge", spec, callers, decoding)
+        return Grader(caller, self.judgements, "judge", self.ready)
 
     def _caller(
         self, role: str, spec: str | None, callers: AsyncExitStack, decoding: Decoding | None = None

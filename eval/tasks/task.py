@@ -17,9 +17,13 @@ from branchwise.corpora.questions import Gold, Question
 from branchwise.eval.errors.labels import ErrorClasses
 from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.properties import ConditionalAnswer, PropertyPair
 from branchwise.graphs.flows import Brief, Flow, FlowSetting
-from branchwise.graphs.own_settings import PROTOCOL
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL, PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
+
+GradedPair = tuple[PropertyPair, ConditionalAnswer, ConditionalAnswer]
+"""Under which key a grade is kept, the predicted property, and the gold one."""
 
 Metrics = Mapping[str, float | None]
 """Metric key to value; None is unscored on purpose and stays out of the mean."""
@@ -112,7 +116,7 @@ class ShotSettings(BaseModel):
 
 
 PUBLISHED = "published-code"
-"""The variant of tasks that are also scored as their published code adds up."""
+"""The variant of tasks that are also scored as their one published program adds up."""
 _SHOWN = 3
 _SUBSET_WORDS = MappingProxyType({name: name for name in ("all", "ambiguous", "unambiguous")})
 
@@ -137,7 +141,9 @@ class Task(Protocol):
     in the answer format `branches`, which texts mention, so that it can be said where one was lost
     and models may align and judge them. Such a task has a column with the role `recall`: the share
     of the gold answers that are right under their branch. `is_graded`: a judge grades free text, by
-    default for the variant `graded_variant`. `live`: its flow where a person is asked back.
+    default for the variant `graded_variant`; `pairs_by_place`: what it grades of a question are
+    pairs by position. `former_variants`: names that variants had before, and have now.
+    `live`: its flow where a person is asked back.
     `gold`: what a question must say to be scored.
     `names_evidence`: its questions bring no passages, so reports say what was searched.
     `protocol_words`, `hint_words`: what tables call protocols and hints that they compare, in the
@@ -158,6 +164,8 @@ class Task(Protocol):
     is_attributable: bool = False
     is_graded: bool = False
     graded_variant: str = ""
+    pairs_by_place: bool = False
+    former_variants: Mapping[str, str] = MappingProxyType({})
     gold: Gold = "answers"
     tells_deviation: bool = False
     names_evidence: bool = False
@@ -214,12 +222,19 @@ class Task(Protocol):
         predicted property is compared, and how many properties there are at most (None: any)."""
         return 0, 0
 
+    def graded_pairs(self, item: AnsweredItem, pairs: str) -> Iterable[GradedPair]:
+        """What a judge grades of an item: predicted and gold properties that may stand for each
+        other, `pairs` of them being "all" or only those that are "aligned" without a judge."""
+        return ()
+
     def read_output(self, data: Any) -> Any:
         """What is scored of a prediction's `task_output` that came from a file. Raises FormatError
         for one that the task cannot score."""
         return data
 
-    def beside(self, question: Question, prediction: Prediction) -> Sequence[Beside] | None:
+    def beside(
+        self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
+    ) -> Sequence[Beside] | None:
         """Gold and predicted answers as `score` aligns them, where a trace cannot tell by itself.
         None: branches of the same name stand beside each other."""
         return None

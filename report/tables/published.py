@@ -115,5 +115,5 @@ def _notes(report: StudyReport, published: Published, table: PublishedTable) -> 
     columns = {**columns_of(table.task), **{column.key: column for column in report.columns}}
     base = report.systems[0]
     ours = (_nearest(published.metrics[name], base) for name in table.metrics)
-    if titles := [columns[key].title for key in ours if key]:
+    if titles := dict.fromkeys(columns[key].title for key in ours if key):
         yield f"To be read beside {', '.join(titles)} ({base.scores.scorer.matcher})."

@@ -121,7 +121,7 @@ def task_error_lines(
     lines = [f"{errors.id}{epoch}  {short(answered.question.question, _MAX_QUESTION)}"]
     if answered.error:
         lines.append(f"  failed: {short(answered.error)}")
-    beside = task.beside(answered.question, answered.prediction) or ()
+    beside = task.beside(answered.question, answered.prediction, answered.protocol) or ()
     lines += (f"  {line}" for line in few([*_differences(beside)], _MOST_PAIRS))
     lines += (
         f"  {error_type.title}: {error_type.words}"

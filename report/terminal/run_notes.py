@@ -41,7 +41,7 @@ def matcher_lines(settled: Settled) -> list[str]:
     if settled.lexical_judge:
         lines += _judge(settled.lexical_judge, " (branches aligned by names)")
     if settled.check:
-        lines.append(_check(settled.check))
+        lines.append(check_line(settled.check))
     if settled.agreement:
         lines += _agreement(settled.agreement)
     return [printable(line)[:_MAX_LINE] for line in lines]
@@ -86,7 +86,8 @@ def _judge(report: JudgeReport, of: str = "") -> Iterator[str]:
 
 
 def _grades(report: GradeReport) -> Iterator[str]:
-    pairs = " (only pairs that token F1 aligns)" if report.pairs == "aligned" else ""
+    told = {"aligned": " (only pairs that token F1 aligns)", "placed": " (pairs by position)"}
+    pairs = told.get(report.pairs, "")
     graded = f"graded the answers of {counted(report.asked, 'item')}{pairs}"
     yield f"judge {report.model}: {graded} ({_replies(report)})"
     if report.sampled:
@@ -104,14 +105,16 @@ def _replies(report: MatcherReport | JudgeReport | GradeReport) -> str:
     return f"{now} now, {calls.cached.calls} kept from before"
 
 
-def _check(check: JudgeCheck) -> str:
+def check_line(check: JudgeCheck, beside: str = "beside it") -> str:
+    """How far two grades of the same requests agree; `beside`: where another judge's stand."""
+
     def mean(value: Aggregate) -> str:
         return f"{number(value.mean)} {interval(value.low, value.high)}".rstrip()
 
-    beside = "beside it" if check.beside else "again"
+    whose = beside if check.beside else "again"
     lacking = f", {check.ungraded:,} lack one of the two" if check.ungraded else ""
     return (
-        f"judge check: {counted(check.items, 'item')} graded by {check.spec} {beside} "
+        f"judge check: {counted(check.items, 'item')} graded by {check.spec} {whose} "
         f"({counted(check.graded, 'grade')}{lacking}): "
         f"mean absolute difference {mean(check.difference)}, Spearman's rho {mean(check.rho)}"
     )

@@ -7,6 +7,7 @@ the traces of a run. What is found of a run is saved in its store.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,10 @@ from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.module_work import module_work, total_work
 from branchwise.eval.items import AnsweredItem, best_gold_sets, each_gold_set
-from branchwise.eval.judging.grading import Announce
+from branchwise.eval.judging.grading import Announce, GradeRequest
 from branchwise.eval.judging.settle import (
     DEFAULT_DECODING,
+    JudgeCheck,
     RoleProgress,
     Settled,
     Settling,
@@ -309,6 +311,7 @@ def _settled(
         tell_kept_keys(answers.keys, settings.keys, str(path))
         check_ready(spec, answers.keys)
 
+    scored = get_task(answers.task.name, answers.choice.variant_of(answers.task.name))
     with (file_judgements if answers.system is None else run_judgements)(path) as kept:
         settling = Settling(
             answers.choice,
@@ -321,12 +324,39 @@ def _settled(
             answers.keys,
             answers.roles,
             answers.headers,
-            graded=answers.task.is_graded,
+            graded=scored if scored.is_graded else None,
             announce=settings.announce,
             check=settings.check,
             restraints=settings.restraints,
         )
         return run_blocking(settling.settle(items))
+
+
+def check_stored(
+    path: Path, stored: Mapping[str, Mapping[GradeRequest, float]], settings: ScoringSettings
+) -> JudgeCheck:
+    """Grades by the chosen judge beside those that a file of outputs has, by question id; replies
+    are kept beside the file. Raises what `score_answers` raises."""
+    if settings.check is None or settings.choice is None:
+        raise InputError("nothing is to be graded", remedy="name a --judge and --judge-check N")
+    choice, spending = settings.choice.resolved(None), settings.restraints.allowance
+    if isinstance(spending, Spending):
+        check_bounded_scoring(choice, None, settings.roles, spending.prices)
+    with file_judgements(path) as kept:
+        settling = Settling(
+            choice,
+            kept,
+            Prompts.load(),
+            settings.concurrency,
+            settings.progress,
+            partial(check_ready, keys=settings.keys),
+            settings.decoding,
+            settings.keys,
+            settings.roles,
+            announce=settings.announce,
+            restraints=settings.restraints,
+        )
+        return run_blocking(settling.check_stored(stored, settings.check.items))
 
 
 def _reach(

@@ -89,10 +89,14 @@ def _demand(choice: ScoringChoice, system: System, calls: int) -> Demand:
 def _requests(choice: ScoringChoice, task: Task, system: System, question: Question) -> int:
     """Each pair takes a request for the answer, and one for the condition if both have one."""
     texts, predicted = task.grading(question, system)
+    pairs = choice.pairs_of(task.name)
     # Of aligned pairs each gold property is in one at most.
-    if choice.judge_pairs == "aligned":
+    if pairs == "aligned":
         return texts
-    return texts * (PREDICTED if predicted is None else predicted)
+    most = PREDICTED if predicted is None else predicted
+    if pairs == "placed":
+        return most * (2 if texts > len(question.branches) else 1)
+    return texts * most
 
 
 AGENT_INPUT, MODULE_INPUT, REPLY = 128_000, 4_000, 16_000

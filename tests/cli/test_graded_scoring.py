@@ -105,17 +105,31 @@ def test_what_the_judge_is_asked_and_costs_is_said_before(
     )
 
 
-def test_the_published_codes_way_is_another_scorer_of_the_same_grades(
+def test_the_rewrites_way_is_another_scorer_of_the_same_grades(
     answered: Path, type_in: Any, model: str, chat_server: ChatServer
 ) -> None:
     means(type_in, "score", answered, "--judge", model)
     asked = len(chat_server.requests)
-    command = ("score", answered, "--judge", model, "--variant", "published-code")
+    command = ("score", answered, "--judge", model, "--variant", "rewrite-code")
     found = means(type_in, *command)
-    assert found["published_answer"] == pytest.approx((0.9 + 1.0) / 2)
-    assert found["published_condition"] == pytest.approx((0.8 + 0.6) / 2)
+    assert found["rewrite_answer"] == pytest.approx((0.9 + 1.0) / 2)
+    assert found["rewrite_condition"] == pytest.approx((0.8 + 0.6) / 2)
     assert found["count_difference"] == 1
     assert len(chat_server.requests) == asked
+
+
+def test_the_papers_code_asks_about_pairs_by_position_and_surplus_beside_nothing(
+    answered: Path, type_in: Any, model: str, chat_server: ChatServer
+) -> None:
+    before = len(chat_server.requests)
+    command = ("score", answered, "--judge", model, "--variant", "paper-code")
+    found = means(type_in, *command)
+    # Lima beside France, Paris beside Peru, Rome beside nothing: a condition and an answer each.
+    assert len(chat_server.requests) - before == 6
+    asked = [body["messages"][1]["content"] for body in chat_server.requests[before:]]
+    assert sum("Reference answer: \nGiven answer: Nobody." in text for text in asked) == 1
+    assert (found["paper_answer"], found["paper_condition_sd"]) == (0, 0)
+    assert "(pairs by position)" in " ".join(type_in(*command)[1].split())
 
 
 def test_only_aligned_pairs_are_graded_where_that_is_asked(
@@ -155,7 +169,7 @@ base: {{model: "{model}", at_most: 3}}
 factors: {{protocol: [default, standard]}}
 judge: {model}
 judge_pairs: aligned
-variant: published-code
+variant: rewrite-code
 """
 
 
@@ -174,8 +188,8 @@ def test_a_study_says_how_its_answers_are_graded_and_its_runs_keep_it(
     code, _, error = type_in("ablate", study, "--out", out)
     assert code == 0, error
     kept = open_run(out / "runs" / "base").meta["scoring"]
-    assert (kept["judge_pairs"], kept["variant"]) == ("aligned", "published-code")
-    assert means(type_in, "score", out / "runs" / "base")["published_answer"] == pytest.approx(0.95)
+    assert (kept["judge_pairs"], kept["variant"]) == ("aligned", "rewrite-code")
+    assert means(type_in, "score", out / "runs" / "base")["rewrite_answer"] == pytest.approx(0.95)
 
 
 def test_the_choice_is_kept_where_a_run_is_continued_or_forked(
@@ -184,22 +198,30 @@ def test_the_choice_is_kept_where_a_run_is_continued_or_forked(
     questions, run, fork = (tmp_path / name for name in ("q.jsonl", "R", "F"))
     questions.write_text(json.dumps(QUESTION))
     begin = ("run", "--questions", questions, "--task", "condambigqa", "--model", model)
-    choice = ("--judge", model, "--judge-pairs", "aligned", "--variant", "published-code")
+    choice = ("--judge", model, "--judge-pairs", "aligned", "--variant", "rewrite-code")
     assert type_in(*begin, *choice, "--out", run)[0] == 0
     assert type_in("resume", run)[0] == 0
     assert type_in("fork", run, "--question", "q1", "--step", 1, "--out", fork)[0] == 0
     for path in (run, fork):
         kept = ScoringChoice(**open_run(path).meta["scoring"])
         assert (kept.judge, kept.judge_pairs) == (model, "aligned")
-        assert kept.variant == "published-code"
-        assert "published_answer" in means(type_in, "score", path)
+        assert kept.variant == "rewrite-code"
+        assert "rewrite_answer" in means(type_in, "score", path)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--variant", "published-code"], "published-code has no effect: nothing is graded"),
+        (["--variant", "rewrite-code"], "rewrite-code has no effect: nothing is graded"),
         (["--variant", "subsequence"], "the task condambigqa has no variant 'subsequence'"),
+        (
+            ["--judge", "openai:x", "--variant", "published-code"],
+            "the task condambigqa has no variant 'published-code'; it is called rewrite-code now",
+        ),
+        (
+            ["--judge", "openai:x", "--variant", "paper-code", "--judge-pairs", "aligned"],
+            "judge_pairs has no effect: the variant paper-code pairs by position",
+        ),
         (["--matcher", "llm"], "the task condambigqa is not matched by a model"),
         (["--variant", "greedy"], "--variant: unknown variant 'greedy'; known are one-to-one, "),
     ],

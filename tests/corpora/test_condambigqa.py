@@ -93,6 +93,26 @@ def test_where_the_title_disagrees_the_citations_own_text_decides(load):
     assert by_text.branches[0].citations == (IDS[2],)
 
 
+@pytest.mark.parametrize(
+    "cite",
+    [
+        lambda number: {"title": f"{number}. {CONTEXTS[number - 1]['title']}", "text": ""},
+        lambda number: {
+            "fragment_number": number,
+            "fragment_title": CONTEXTS[number - 1]["title"],
+            "fragment_text": CONTEXTS[number - 1]["text"],
+        },
+        lambda number: f"Fragment {number}",
+    ],
+)
+def test_citations_of_the_condition_and_of_the_answer_are_kept_together(load, cite):
+    own = {"condition": "c", "groundtruth": "a"}
+    lists = {"condition_citations": [cite(2)], "answer_citations": [cite(3), cite(2)]}
+    question = load(own | lists)
+    assert question.branches[0].citations == (IDS[1], IDS[2])
+    assert "unresolved_citations" not in question.meta
+
+
 def test_where_the_text_agrees_with_none_the_number_stands(load):
     question = load(prop(citations=cited("2. Malta", text="Malta has two inhabited islands.")))
     assert question.branches[0].citations == (IDS[1],)

@@ -9,9 +9,11 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.passages import make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.items import AnsweredItem, Evidence
+from branchwise.eval.items import AnsweredItem, Evidence, Graded
 from branchwise.eval.properties import (
     ConditionalAnswer,
+    PropertyGrade,
+    PropertyPair,
     align_properties,
     gold_properties,
 )
@@ -120,6 +122,33 @@ def test_the_condition_decides_between_equal_answers() -> None:
     predicted = [ConditionalAnswer(c, ("2010",), frozenset()) for c in ("women", "men")]
     pairs = {(p.predicted, p.gold) for p in align_properties(predicted, gold)}
     assert pairs == {(0, 1), (1, 0)}
+
+
+@pytest.mark.parametrize("variant", ["", "one-to-one"])
+def test_where_conditions_are_given_an_answer_under_another_one_is_wrong(variant: str) -> None:
+    swapped = Prediction(
+        answers={"men's team": ("in August 2023",), "women's team": ("in July 2010",)}
+    )
+    # Gold in order of condition: men, women; so are the predicted ones.
+    alike, unlike = PropertyGrade(1.0, 0.1), PropertyGrade(0.1, 1.0)
+    pairs = [PropertyPair(p, g) for p in (0, 1) for g in (0, 1)]
+    graded = Graded({pair: alike if pair.predicted == pair.gold else unlike for pair in pairs})
+    task = get_task("condambigqa", variant)
+    by = {
+        protocol: task.score(AnsweredItem(QUESTION, swapped, graded=graded, protocol=protocol))
+        for protocol in ("default", "guided")
+    }
+    assert (by["default"]["answer_f1"], by["default"]["condition_f1"]) == (1.0, 0.5)
+    # Of three tokens one is shared: "in".
+    assert by["guided"]["answer_f1"] == pytest.approx(1 / 3)
+    if variant:
+        assert (by["default"]["answer_score"], by["guided"]["answer_score"]) == (1.0, 0.1)
+    beside = task.beside(QUESTION, swapped, "guided")
+    assert beside is not None
+    assert [one.gold and one.predicted and one.gold[0] == one.predicted[0] for one in beside] == [
+        True,
+        True,
+    ]
 
 
 def test_between_equal_alignments_the_order_of_gold_decides_nothing() -> None:

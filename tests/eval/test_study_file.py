@@ -390,14 +390,14 @@ def test_no_model_matches_answers_in_free_text_and_no_other_answers_are_graded(p
     assert questions_of(load(parts, **asked)).task == "condambigqa"
     with pytest.raises(InputError, match=r"study\.yaml:13: the task condambigqa is not matched by"):
         questions_of(load(parts, **asked, matcher="llm:openai:gpt-6-luna"))
-    graded = load(parts, judge="openai:gpt-6-luna", variant="published-code")
-    with pytest.raises(InputError, match=r"study\.yaml:14: the task branches has no variant 'pub"):
+    graded = load(parts, judge="openai:gpt-6-luna", variant="rewrite-code")
+    with pytest.raises(InputError, match=r"study\.yaml:14: the task branches has no variant 'rew"):
         questions_of(graded)
     grades = load(parts, judge="openai:gpt-6-luna", judge_pairs="aligned")
     with pytest.raises(InputError, match=r"study\.yaml:1\d: the task branches is not graded"):
         questions_of(grades)
     with pytest.raises(InputError, match=r"study\.yaml:\d+: the variant .* graded; name a judge"):
-        questions_of(load(parts, **asked, variant="published-code"))
+        questions_of(load(parts, **asked, variant="rewrite-code"))
     with pytest.raises(
         InputError, match=r"no variant 'subsequence'; its variants are one-to-one, "
     ):

@@ -18,6 +18,7 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.eval.judging.grading import GRADING, Grader, property_requests
 from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.tasks import get_task
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.store import open_run
 from branchwise.runs.store.results import run_judgements
@@ -66,7 +67,8 @@ def kept_replies(run: Path, spec: str) -> set[Asked]:
     """What the run's judgements hold a reply to."""
     prompts = Prompts.load()
     caller = ModelCaller(ModelSpec.parse(spec), Decoding(**GRADING), prompts)
-    requests = property_requests(list(open_run(run).answered_items()), "aligned")
+    items, task = list(open_run(run).answered_items()), get_task("condambigqa")
+    requests = property_requests(items, task, "aligned")
     with run_judgements(run) as kept:
         grader = Grader(caller, kept, "judge")
         known = [one for one in requests if kept.recall(grader.key(one)).value is not None]

@@ -18,6 +18,7 @@ from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.eval.qualifiers import read_name
 from branchwise.eval.tasks import TASKS, is_attributable
 from branchwise.eval.tasks.task import Beside
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL, PROTOCOL
 from branchwise.report.terminal.blocks import harmless
 from branchwise.report.terminal.lost_answers import gold_set_words, why_missing, why_wrong
 from branchwise.report.terminal.step_text import short
@@ -65,9 +66,10 @@ def trace_of(
     elif errors is None and (judge or is_damaged):
         errors = examine(judging, () if is_damaged else events).errors
     prediction, task = item.prediction if item else Prediction(), TASKS.get(reader.task)
+    protocol = reader.system.get(PROTOCOL, DEFAULT_PROTOCOL)
     if errors is not None:
         branches = judged_lines(question.branches, prediction.answers, errors, events)
-    elif task and (pairs := task.beside(question, prediction)) is not None:
+    elif task and (pairs := task.beside(question, prediction, protocol)) is not None:
         branches = _beside_lines(pairs)
     else:
         branches = open_lines(question.branches, prediction.answers)

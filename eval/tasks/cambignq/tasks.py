@@ -36,6 +36,7 @@ from branchwise.eval.tasks.cambignq.option_scores import (
 )
 from branchwise.eval.tasks.task import Beside, Column, Metrics, Task, Total, shuffled
 from branchwise.graphs.flows import Flow
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL
 from branchwise.graphs.pipeline import VERDICT, with_answers
 
 
@@ -140,7 +141,9 @@ class ClarificationTask(AskedBackTask):
     def read_output(self, data: Any) -> Any:
         return read_model(_AskedOutput, data)
 
-    def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
+    def beside(
+        self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
+    ) -> list[Beside]:
         options, gold = read_asked(said_question(prediction)).options, gold_options(question)
         wanted, said = [(one, ()) for one in gold], [(one, ()) for one in options]
         return options_beside(wanted, [[one] for one in gold], said, options)
@@ -241,7 +244,9 @@ class ClarifiedTask(AskedBackTask):
     def read_output(self, data: Any) -> Any:
         return read_output(ClarifiedOutput, data)
 
-    def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
+    def beside(
+        self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
+    ) -> list[Beside]:
         """Gold options with their answers beside the predicted answers that stand for them; the
         only reading of a question stands for itself."""
         gold = [(one.name, [answer.text for answer in one.answers]) for one in question.branches]

@@ -1,22 +1,32 @@
-"""CondAmbigQA's answers as a judge grades them: one-to-one, and as its published code adds up.
+"""CondAmbigQA's answers as a judge grades them: one-to-one, or as the authors' programs add up.
 
-The paper defines the scores of a pair, but not which predicted property stands for which gold one;
-the code pairs greedily (github.com/innovation64/CondAmbigQA, `experiment_code/core`, commit
-5dde701).
+The paper defines the scores of a pair, but not which predicted property stands for which gold one.
+Its authors published two programs (github.com/innovation64/CondAmbigQA), which decide it in two
+ways; both are variants of the task:
+
+`paper-code`: the program that made the paper's tables (`experiment/`, whose outputs they published
+as well). It pairs by position and grades a surplus prediction against an empty text.
+
+`rewrite-code`: its rewrite of August 2025 (`experiment_code/core`, commit 5dde701), which is newer
+than the paper. It pairs greedily, and its citation score is precision.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import sqrt
 from operator import mul
 from types import MappingProxyType
 from typing import NamedTuple
 
+from branchwise.base.text import one_line
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import (
+    NOTHING,
     ConditionalAnswer,
     Grades,
     PropertyPair,
     align_by_grades,
+    gold_as_given,
     gold_properties,
     graded_score,
     predicted_properties,
@@ -28,8 +38,10 @@ from branchwise.eval.tasks.condambigqa.task import (
     CondAmbigQATask,
     citation_metrics,
 )
-from branchwise.eval.tasks.task import Column, Metrics, Total
+from branchwise.eval.tasks.task import Column, GradedPair, Metrics, Total, shuffled, totals_of
 from branchwise.graphs.own_settings import DEFAULT_PROTOCOL
+
+PAPER_CODE, REWRITE_CODE = "paper-code", "rewrite-code"
 
 
 class PartScores(NamedTuple):
@@ -41,6 +53,8 @@ class PartScores(NamedTuple):
 
 
 _PARTS = PartScores._fields
+_IN_TABLES = ("answer", "condition", "citation")
+"""A report turns on the first, which every protocol has."""
 _GREEDY: Mapping[str, PartScores] = MappingProxyType(
     {
         DEFAULT_PROTOCOL: PartScores(0.3, 0.5, 0.2),
@@ -49,7 +63,7 @@ _GREEDY: Mapping[str, PartScores] = MappingProxyType(
         "closed": PartScores(0.0, 1.0, 0.0),
     }
 )
-"""How the published code weighs the grades of a pair, by protocol."""
+"""How the rewrite weighs the grades of a pair, by protocol."""
 _SURPLUS_COUNTS: frozenset[str] = frozenset({"guided", "closed"})
 """Protocols in which it scores a prediction 0 that is left when all gold properties are taken; in
 the others it leaves it out."""
@@ -61,7 +75,7 @@ def greedy_sums(
     gold: Sequence[ConditionalAnswer],
     protocol: str,
 ) -> tuple[PartScores, int]:
-    """What the published code adds up of one question, and over how many predictions. Each
+    """What the rewrite adds up of one question, and over how many predictions. Each
     predicted property, in the model's order, takes the free gold property with the greatest
     weighted sum of grades and citation precision, however small, the first of equal ones. The sum
     of conditions is 0 in protocols that ask for none."""
@@ -92,9 +106,15 @@ _GRADED_NOTE = (
 )
 _SURPLUS_NOTE = "surplus: predicted properties that stand for no gold one; they count in no score"
 _GREEDY_NOTE = (
-    "as CondAmbigQA's published code: each prediction takes the free gold property of the best "
-    "weighted sum; means over matched pairs of all questions together; missed gold properties are "
-    "not counted"
+    "as the rewrite of CondAmbigQA's code: each prediction takes the free gold property of the "
+    "best weighted sum; means over matched pairs of all questions together; missed gold properties "
+    "are not counted; citation score is precision"
+)
+_PLACED_NOTE = (
+    "as the code behind CondAmbigQA's tables: pairs by position, surplus predictions against an "
+    "empty text; means and SDs over the predictions of all questions together; missed gold "
+    "properties are not counted (protocol standard: over gold properties, missed ones 0, surplus "
+    "left out); citation score is recall"
 )
 
 
@@ -124,8 +144,10 @@ class GradedTask(CondAmbigQATask):
         if not gold or graded is None or graded.missing:
             unscored = dict.fromkeys(column.key for column in self.columns)
             return unscored | {key: plain[key] for key in plain if key not in CITATIONS}
-        score = graded_score(graded.grades, len(predicted), len(gold))
-        pairs = align_by_grades(graded.grades)
+        by_condition = self.gives_conditions(item.protocol)
+        sizes = len(predicted), len(gold)
+        score = graded_score(graded.grades, *sizes, by_condition=by_condition)
+        pairs = align_by_grades(graded.grades, by_condition=by_condition)
         asks = item.protocol in ASKS_FOR_CONDITIONS
         return {
             **plain,
@@ -140,21 +162,21 @@ def _ratio(total: float, scored: float) -> float | None:
     return total / scored if scored else None
 
 
-class PublishedCodeTask(CondAmbigQATask):
-    """The same grades, paired and averaged as the published code does it."""
+class RewriteCodeTask(CondAmbigQATask):
+    """The same grades, paired and averaged as the rewrite of the authors' code does it."""
 
-    matcher = "graded (published code)"
+    matcher = "graded (rewrite code)"
     columns = (
         *(
             Column(
-                f"published_{part}",
+                f"rewrite_{part}",
                 f"{part}\nscore",
                 _GRADED,
-                note=_GREEDY_NOTE if part == "condition" else "",
+                note=_GREEDY_NOTE if part == "answer" else "",
                 role="headline",
                 total=Total((f"{part}_sum", f"{part}_scored"), _ratio),
             )
-            for part in _PARTS
+            for part in _IN_TABLES
         ),
         *(column for column in CondAmbigQATask.columns if column.key == "count_difference"),
     )
@@ -186,6 +208,103 @@ class PublishedCodeTask(CondAmbigQATask):
         return {
             **{f"{part}_sum": values[part] for part in _PARTS},
             **{f"{part}_scored": scored[part] for part in _PARTS},
-            **{f"published_{part}": _ratio(values[part], scored[part]) for part in _PARTS},
+            **{f"rewrite_{part}": _ratio(values[part], scored[part]) for part in _PARTS},
             "count_difference": float(len(predicted) - len(gold)),
         }
+
+
+def _sample_deviation(total: float, squares: float, count: float) -> float | None:
+    """Of values with this sum and sum of squares: divided by their number less one."""
+    if count <= 1:
+        return None
+    return sqrt(max(0.0, squares - total * total / count) / (count - 1))
+
+
+class PaperCodeTask(CondAmbigQATask):
+    """Grades of pairs by position, over all predictions, as the code behind the paper's tables."""
+
+    matcher = "graded (paper code)"
+    pairs_by_place = True
+    tells_deviation = False  # its own are over predictions
+    columns = (
+        *(
+            column
+            for part in _IN_TABLES
+            for column in (
+                Column(
+                    f"paper_{part}",
+                    f"{part}\nscore",
+                    _GRADED,
+                    digits=3,
+                    note=_PLACED_NOTE if part == "answer" else "",
+                    role="headline",
+                    total=Total((f"{part}_sum", f"{part}_scored"), _ratio),
+                ),
+                Column(
+                    f"paper_{part}_sd",
+                    "SD",
+                    _GRADED,
+                    digits=3,
+                    words=f"{part} score's SD",
+                    unit="value",
+                    total=Total(
+                        (f"{part}_sum", f"{part}_squares", f"{part}_scored"), _sample_deviation
+                    ),
+                ),
+            )
+        ),
+        *(column for column in CondAmbigQATask.columns if column.key == "count_difference"),
+    )
+
+    def graded_pairs(self, item: AnsweredItem, pairs: str) -> Iterator[GradedPair]:
+        """Pairs by position: the model's order beside the file's, or beside that in which the
+        conditions were listed. Surplus predictions are beside `NOTHING`, or left out where there
+        are no conditions."""
+        predicted, gold = properties_as_given(item.prediction), gold_as_given(item.question)
+        if self.gives_conditions(item.protocol):
+            listed = shuffled(item.question, (one_line(one.condition) for one in gold))
+            gold = tuple(sorted(gold, key=lambda one: listed.index(one_line(one.condition))))
+        if item.protocol == "standard":
+            predicted = predicted[: len(gold)]
+        for place, given in enumerate(predicted):
+            wanted = gold[place] if place < len(gold) else NOTHING
+            yield PropertyPair(place, place), given, wanted
+
+    def score(self, item: AnsweredItem) -> Metrics:
+        """The sums of a question, and what comes of them alone; all None where a grade is
+        missing."""
+        gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
+        graded = item.graded
+        if not gold or graded is None or graded.missing:
+            own = [column.key for column in self.columns]
+            sums = [name for total in totals_of(self.columns).values() for name in total.sums]
+            return dict.fromkeys([*own, *sums])
+        scores = [
+            PartScores(*graded.grades[pair], _recall(given, wanted))
+            for pair, given, wanted in self.graded_pairs(item, "all")
+        ]
+        if item.protocol == "standard":
+            # The bars of Figure 5 are means over gold properties.
+            scores += [PartScores(0.0, 0.0, 0.0)] * (len(gold) - len(scores))
+        asks = {
+            "condition": item.protocol in ASKS_FOR_CONDITIONS,
+            "answer": True,
+            "citation": item.protocol != "closed",
+        }
+        metrics: dict[str, float | None] = {}
+        for part, is_asked in asks.items():
+            values = [getattr(one, part) for one in scores] if is_asked else []
+            total, squares = sum(values), sum(value * value for value in values)
+            metrics |= {
+                f"{part}_sum": total,
+                f"{part}_squares": squares,
+                f"{part}_scored": float(len(values)),
+                f"paper_{part}": _ratio(total, len(values)),
+                f"paper_{part}_sd": _sample_deviation(total, squares, len(values)),
+            }
+        return metrics | {"count_difference": float(len(predicted) - len(gold))}
+
+
+def _recall(predicted: ConditionalAnswer, gold: ConditionalAnswer) -> float:
+    wanted = gold.citations
+    return len(predicted.citations & wanted) / len(wanted) if wanted else 0.0

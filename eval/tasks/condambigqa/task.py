@@ -5,7 +5,7 @@ tools the question's own passages are given, which is the main protocol of the C
 with tools the agent searches, and cites passage ids.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Annotated
 
@@ -19,6 +19,9 @@ from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import (
     Aligned,
+    AlignedPair,
+    ConditionalAnswer,
+    PropertyPair,
     align_properties,
     cite_everything,
     gold_properties,
@@ -26,7 +29,7 @@ from branchwise.eval.properties import (
     score_citations,
 )
 from branchwise.eval.tasks.condambigqa.formats import AnswersFormat, ConditionsFormat
-from branchwise.eval.tasks.task import Beside, Column, Metrics, Task, shuffled
+from branchwise.eval.tasks.task import Beside, Column, GradedPair, Metrics, Task, shuffled
 from branchwise.graphs.flows import Flow, numbered
 from branchwise.graphs.own_settings import DEFAULT_PROTOCOL, PROTOCOL
 from branchwise.graphs.system import System
@@ -99,11 +102,12 @@ class CondAmbigQATask(Task):
     """Free-text answers under conditions, scored by token overlap and citations."""
 
     name = "condambigqa"
-    version = 2
+    version = 3
     flow = CONDITIONS
     matcher = "answer F1"
     is_graded = True
     graded_variant = "one-to-one"
+    former_variants = MappingProxyType({"published-code": "rewrite-code"})
     tells_deviation = True
     # Which conditions the model has there.
     protocol_words = MappingProxyType(
@@ -144,9 +148,9 @@ class CondAmbigQATask(Task):
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
         """By the guided protocol, refuse questions without conditions, and questions without
         passages if the agent has no tools: that protocol has no prompt for them."""
-        if not self.flow.by(system.asked(PROTOCOL)).tells_conditions:
-            return
         protocol = system.asked(PROTOCOL)
+        if not self.gives_conditions(protocol):
+            return
         guided = f"the protocol {protocol}:"
         if all(branch.name == DEFAULT_BRANCH for branch in question.branches):
             what = f"{guided} it has no conditions to be guided by"
@@ -165,7 +169,7 @@ class CondAmbigQATask(Task):
             return {column.key: None for column in self.columns}
         asks = item.protocol in ASKS_FOR_CONDITIONS
         conditions = sum(1 for property in gold if property.condition) if asks else 0
-        pairs = align_properties(predicted, gold)
+        pairs = self.aligned(predicted, gold, item.protocol)
         difference = len(predicted) - len(gold)
         return {
             "answer_f1": sum(pair.answer_f1 for pair in pairs) / len(gold),
@@ -177,10 +181,32 @@ class CondAmbigQATask(Task):
             **citation_metrics(item, pairs),
         }
 
+    def aligned(
+        self,
+        predicted: Sequence[ConditionalAnswer],
+        gold: Sequence[ConditionalAnswer],
+        protocol: str,
+    ) -> tuple[AlignedPair, ...]:
+        """By token F1 of answers, or where the protocol gives the conditions of these."""
+        return align_properties(predicted, gold, by_condition=self.gives_conditions(protocol))
+
+    def gives_conditions(self, protocol: str) -> bool:
+        """Whether the model is told the gold conditions."""
+        return self.flow.by(protocol).tells_conditions
+
+    def graded_pairs(self, item: AnsweredItem, pairs: str) -> Iterator[GradedPair]:
+        """Properties by their places in their sorted order."""
+        predicted, gold = predicted_properties(item.prediction), gold_properties(item.question)
+        chosen = [PropertyPair(p, g) for p in range(len(predicted)) for g in range(len(gold))]
+        if pairs == "aligned":
+            aligned = self.aligned(predicted, gold, item.protocol)
+            chosen = [PropertyPair(pair.predicted, pair.gold) for pair in aligned]
+        yield from ((one, predicted[one.predicted], gold[one.gold]) for one in chosen)
+
     def grading(self, question: Question, system: System) -> tuple[int, int | None]:
         """Conditions are graded where answers have them: the model's own, or the gold ones."""
         gold, protocol = gold_properties(question), system.asked(PROTOCOL)
-        guided = self.flow.by(protocol).tells_conditions
+        guided = self.gives_conditions(protocol)
         texts = len(gold)
         if guided or protocol in ASKS_FOR_CONDITIONS:
             texts += sum(bool(one.condition) for one in gold)
@@ -188,10 +214,12 @@ class CondAmbigQATask(Task):
             return texts, len(gold)
         return texts, system.asked("at_most") if protocol in ASKS_FOR_CONDITIONS else None
 
-    def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
+    def beside(
+        self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
+    ) -> list[Beside]:
         """Gold properties in their order, then the predicted ones that stand for none."""
         gold, predicted = gold_properties(question), predicted_properties(prediction)
-        pairs = {pair.gold: pair for pair in align_properties(predicted, gold)}
+        pairs = {pair.gold: pair for pair in self.aligned(predicted, gold, protocol)}
         said = [(one.condition or DEFAULT_BRANCH, one.answers) for one in predicted]
         beside = []
         for place, wanted in enumerate(gold):

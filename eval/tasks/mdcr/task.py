@@ -43,6 +43,7 @@ from branchwise.eval.tasks.mdcr.group_scores import (
 )
 from branchwise.eval.tasks.task import Beside, Column, Metrics, Role, Task, Total
 from branchwise.graphs.flows import Brief
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
 _ANSWERS, _MORE = "conditional answers", "groups of conditions"
@@ -207,7 +208,9 @@ class MDCRTask(Task):
     def read_output(self, data: Any) -> Any:
         return self.flow.format.read(data).task_output
 
-    def beside(self, question: Question, prediction: Prediction) -> Sequence[Beside] | None:
+    def beside(
+        self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
+    ) -> Sequence[Beside] | None:
         """The short answers, the mapped groups, the gold ones that were missed, the others."""
         gold, answer = gold_answer(question), _answer(prediction)
         wanted, groups = ("answer", (str(gold.short),)), _groups(gold)
