@@ -1,8 +1,9 @@
 """What every command has: `--quiet` (only the exit code, errors, and JSON where it is asked for),
-a standard output for its results alone, and what it refuses of its numbers."""
+help of a screen, a standard output for its results alone, and what it refuses of its numbers."""
 
 import math
 import os
+import re
 from contextlib import ExitStack, redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 from typer import Typer
 from typer.core import TyperCommand, TyperOption
 
-from branchwise.report.terminal.console import results_alone, without_progress
+from branchwise.report.terminal.console import echo, results_alone, without_progress
 
 
 def check_numbers(command: click.Command, ctx: click.Context) -> None:
@@ -29,6 +30,16 @@ def check_numbers(command: click.Command, ctx: click.Context) -> None:
             raise click.BadParameter("is a number of more than 64 bits", ctx, param)
 
 
+_SHORT_HELP = frozenset(
+    {
+        "clarify", "concurrency", "corpus", "dry_run", "epochs", "expand", "extract", "help",
+        "help_all", "ids", "json_output", "k", "key", "kg", "limit", "matcher", "max_cost",
+        "max_tokens", "max_turns", "model", "node", "out", "pilot", "prompts", "question",
+        "questions", "quiet", "retriever", "set", "task", "tool",
+    }
+)  # fmt: skip
+"""What the help of a command with more options than a screen holds shows; `--help-all` has all."""
+_MOST_OPTIONS = 30
 _NAME = "quiet"
 _PRINTED = Path("-")
 
@@ -46,7 +57,19 @@ def _quiet(kind: type[TyperCommand]) -> type[TyperCommand]:
     class QuietCommand(kind):  # type: ignore[valid-type,misc]
         def get_params(self, ctx: click.Context) -> list[click.Parameter]:
             *own, last = super().get_params(ctx)  # --help stays last
-            return [*own, _option(), last]
+            more = [_help_all()] if len(own) > _MOST_OPTIONS else []
+            return [*own, _option(), *more, last]
+
+        def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+            options = [one for one in self.get_params(ctx) if isinstance(one, TyperOption)]
+            if len(options) <= _MOST_OPTIONS or ctx.meta.get(_ALL):
+                super().format_help(ctx, formatter)
+                return
+            self.format_usage(ctx, formatter)
+            self.format_help_text(ctx, formatter)
+            with formatter.section("Options that most people need"):
+                shown = [option for option in options if option.name in _SHORT_HELP]
+                formatter.write_dl([_short(option) for option in shown], col_max=24)
 
         def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
             rest: list[str] = super().parse_args(ctx, args)
@@ -66,6 +89,38 @@ def _quiet(kind: type[TyperCommand]) -> type[TyperCommand]:
                 return super().invoke(ctx)
 
     return QuietCommand
+
+
+_ALL = "help_all"
+
+
+def _short(option: TyperOption) -> tuple[str, str]:
+    """The option with what its value is called, and the first sentence of its help."""
+    number = isinstance(option.type, click.types.IntParamType | click.types.FloatParamType)
+    value = "" if option.is_flag else option.metavar or ("N" if number else "WORD")
+    if isinstance(option.type, click.Path):
+        value = option.metavar or "PATH"
+    sentence = re.split(r"(?<=\w)\.(?=\s|$)|; ", option.help or "", maxsplit=1)[0]
+    return f"{', '.join(option.opts)} {value}".strip(), f"{sentence.rstrip('.')}."
+
+
+def _print_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        ctx.meta[_ALL] = True
+        echo(ctx.get_help())
+        ctx.exit()
+
+
+@cache
+def _help_all() -> TyperOption:
+    return TyperOption(
+        param_decls=["--help-all", _ALL],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_all,
+        help="Show every option and exit: decoding, protocols, servers, machines.",
+    )
 
 
 @cache

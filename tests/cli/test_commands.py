@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,9 +73,23 @@ def test_every_command_has_help_with_an_example(type_in):
         assert "Example: branchwise" in " ".join(out.split()), command
 
 
+@pytest.mark.parametrize("command", ["run", "ask"])
+def test_help_is_a_screen_and_all_help_has_every_option(command, type_in, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, short, _ = type_in(command, "--help")
+    assert code == 0
+    assert len(short.splitlines()) <= 70
+    assert max(map(len, short.splitlines())) <= 80
+    code, whole, _ = type_in(command, "--help-all")
+    assert code == 0
+    assert "--reasoning-back" in whole
+    assert "--reasoning-back" not in short
+    assert set(re.findall(r"--[a-z-]+", short)) <= set(re.findall(r"--[a-z-]+", whole))
+
+
 def test_help_fills_the_terminal_whatever_its_width(type_in, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    said = type_in("ask", "--help")[1]
+    said = type_in("ask", "--help-all")[1]
     assert "the model failed, said what cannot be" in said
     assert " read, or answered with nothing." in said
 
