@@ -245,7 +245,7 @@ _FORMS = (
         },
         mark=("mdcr",),
         origin="https://github.com/peterbaile/mdcr",
-        licence="that of each file",
+        licence="none stated",
         task="mdcr",
         gold="conditions",
         row_reader="loaders.mdcr.mdcr_rows",

@@ -105,5 +105,5 @@ def test_solve_and_score_take_the_authors_gold(tmp_path: Path, type_in: Any) -> 
         "branchwise: --explain: explains minimal groups; leave out --gold\n",
     )
     item = conditional_item(question, "yes", [["A-c1"], ["A-c2"], ["A-c1", "A-c2"]])
-    assert get_task("mdcr", "authors").score(item)["answer_em"] == 1
+    assert get_task("mdcr", "authors-gold").score(item)["answer_em"] == 1
     assert get_task("mdcr").score(item)["answer_em"] == 0

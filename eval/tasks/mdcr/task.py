@@ -81,7 +81,7 @@ class GroupWay:
 BY_QUESTION = GroupWay("", "sets of ids", _MEAN_NOTE)
 SUMMED = GroupWay("summed", "sets of ids, summed", _SUMMED_NOTE, is_summed=True)
 BY_PAIRS = GroupWay("group-f1", "sets of ids, F1 by group", _PAIRS_NOTE, by_pairs=True)
-BY_AUTHORS = GroupWay("authors", "sets of ids, authors' gold", _AUTHORS_NOTE, by_authors=True)
+BY_AUTHORS = GroupWay("authors-gold", "sets of ids, authors' gold", _AUTHORS_NOTE, by_authors=True)
 
 
 _SUMS_OF: Mapping[str, tuple[Callable[..., float], tuple[str, ...]]] = {
@@ -178,7 +178,7 @@ class MDCRTask(Task):
         asked = ConditionsQuestion.of(question)
         if asked.lacks:
             what = f"question {question.id!r}: the authors' gold needs {' and '.join(asked.lacks)}"
-            raise InputError(what, remedy="leave out --variant authors")
+            raise InputError(what, remedy="leave out --variant authors-gold")
         return authors_gold(asked.problem, f"question {question.id!r}")
 
     def _of_groups(self, prefix: str, said: IdGroups, gold: IdGroups, *, is_read: bool) -> Metrics:
