@@ -42,12 +42,13 @@ _Group = frozenset[str]
 
 @dataclass(frozen=True)
 class _Asked:
-    """A message: sentences by document, situation, question, and what hints tell by sentence."""
+    """A message: sentences by document, situation, question, whether all sentences that are shown
+    state conditions, and what hints tell by sentence."""
 
     documents: Mapping[str, Mapping[str, str]]
     situation: str
     question: str
-    stating: frozenset[str]
+    states_all: bool
     values: Mapping[str, bool | None] | None
     relations: Sequence[tuple[str, str, str]]
 
@@ -55,7 +56,7 @@ class _Asked:
     def of(cls, message: str) -> "_Asked":
         documents: dict[str, dict[str, str]] = {}
         sections: dict[str, str] = {}
-        stating: set[str] | None = None
+        states_all = False
         values: dict[str, bool | None] | None = None
         relations: list[tuple[str, str, str]] = []
         for line in message.splitlines()[:_MAX_LINES]:
@@ -63,8 +64,8 @@ class _Asked:
                 documents[match[1]] = {}
             elif match := _SECTION.match(line):
                 sections[match[1]] = match[2]
-            elif line.startswith("Sentences that"):
-                stating = set()
+            elif line.startswith("Of each document only the sentences that state"):
+                states_all = True
             elif line.startswith("Conditions that"):
                 values = {}
             elif values is not None and (match := _VALUE.fullmatch(line)):
@@ -73,12 +74,9 @@ class _Asked:
             elif match := _RELATION.fullmatch(line):
                 relations.append((match[2], match[1], match[3]))
             elif documents and (match := _SENTENCE.match(line)):
-                if stating is None:
-                    documents[list(documents)[-1]][match[1]] = match[2]
-                else:
-                    stating.add(match[1])
+                documents[list(documents)[-1]][match[1]] = match[2]
         situation, question = sections.get("Situation", ""), sections.get("Question", "").lower()
-        return cls(documents, situation, question, frozenset(stating or ()), values, relations)
+        return cls(documents, situation, question, states_all, values, relations)
 
 
 def read_conditional(message: str, *, in_steps: bool = False) -> str:
@@ -104,7 +102,7 @@ def read_conditional(message: str, *, in_steps: bool = False) -> str:
 def _ways(shown: Mapping[str, str], asked: _Asked) -> list[_Group]:
     """The groups of open conditions under which a document can be had; none where it cannot."""
     open: list[list[_Group]] = []
-    for clause in _clauses(shown, asked.stating):
+    for clause in _clauses(shown, states_all=asked.states_all):
         values = {id: _value(id, shown[id], asked) for id in clause}
         if not any(values.values()):
             open.append([frozenset({id}) for id in clause if values[id] is None])
@@ -112,11 +110,11 @@ def _ways(shown: Mapping[str, str], asked: _Asked) -> list[_Group]:
     return list(islice(ways, _MAX_GROUPS))
 
 
-def _clauses(shown: Mapping[str, str], stating: frozenset[str]) -> Iterator[list[str]]:
+def _clauses(shown: Mapping[str, str], *, states_all: bool) -> Iterator[list[str]]:
     """Conditions of which one must be true, for each such demand of a document."""
     alternatives: list[str] | None = None
     for id, text in shown.items():
-        is_one = id in stating if stating else _DEMANDS.search(text) and _words(text)
+        is_one = states_all or (_DEMANDS.search(text) and _words(text))
         if text.startswith("<h") or _TAG.sub("", text).rstrip().endswith(":"):
             if alternatives:
                 yield alternatives

@@ -85,7 +85,7 @@ def read_options(model: type[Chosen], options: Mapping[str, Any]) -> Chosen:
             setting for setting in settings.values() if setting.path == loc[: len(setting.path)]
         )
         where = f"{at.flag} {'.'.join(place)}".strip()
-        what, remedy = str(first["msg"]), context.get("remedy", "see --help-all")
+        what, remedy = str(first["msg"]), context.get("remedy", "see --help")
         if first["type"] == "literal_error":
             what, remedy = unknown_value(first)
         raise InputError(what, where=where, remedy=remedy) from None

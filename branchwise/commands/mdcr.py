@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import orjson
 import typer
@@ -23,14 +23,21 @@ from branchwise.base.text import one_line, printable
 from branchwise.commands.options import AsJson, Key, WriterApi, read_keys
 from branchwise.commands.question_files import check_place
 from branchwise.corpora.conditions.conditions_file import conditions_record, read_conditions
-from branchwise.corpora.conditions.documents import ConditionsProblem, ConditionsSet, Scenario
+from branchwise.corpora.conditions.documents import (
+    ConditionsAnswer,
+    ConditionsProblem,
+    ConditionsSet,
+    Scenario,
+)
 from branchwise.corpora.conditions.question import describe_conditions
 from branchwise.corpora.conditions.solver import Solution
-from branchwise.corpora.loaders.mdcr import questions_of, solved
+from branchwise.corpora.loaders.mdcr import authors_gold, questions_of, solved
 from branchwise.eval.judging.consultant import Consultant, RequestProgress, role_spec
 from branchwise.report.terminal.conditional_answers import (
+    Differences,
     answer_lines,
     answer_record,
+    differences_table,
     scenario_lines,
     statistics_record,
     statistics_table,
@@ -49,7 +56,17 @@ from branchwise.worlds.conditions.rewording import reword
 mdcr_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Documents, relations and scenarios, JSON.")
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Documents, relations and scenarios: JSON, or the folder that MDCR's authors publish.",
+    ),
+]
+GoldWay = Annotated[
+    Literal["minimal", "authors"],
+    typer.Option(
+        "--gold", help="Minimal groups, or answers as the program of MDCR's authors gives them."
+    ),
 ]
 
 
@@ -65,24 +82,26 @@ def solve(
             "--explain", help="Say from which expressions, values and relations groups come."
         ),
     ] = False,
+    gold: GoldWay = "minimal",
     json_output: AsJson = False,
 ) -> None:
     """Answer the questions of a file: what can be had, and what else must be true.
 
     Example: branchwise mdcr solve mdcr.json --explain
     """
-    conditions = read_conditions(file)
-    solved = _solved(conditions, scenario or [])
+    if explain and gold == "authors":
+        raise InputError("explains minimal groups", where="--explain", remedy="leave out --gold")
+    answered = _answered(read_conditions(file), scenario or [], gold, explain=explain)
     if json_output:
-        print_json([answer_record(*answer, explain=explain) for answer in solved])
+        print_json([answer_record(*one) for one in answered])
         return
     last = None
-    for one, problem, solution in solved:
+    for one, problem, answer, solution in answered:
         if one is not last:
             for line in scenario_lines(one, problem, explain=explain):
                 echo(printable(line))
         last = one
-        for line in answer_lines(problem, solution, explain=explain):
+        for line in answer_lines(problem, answer, solution):
             echo(printable(line))
 
 
@@ -93,9 +112,10 @@ def _check_known(found: ConditionsSet, scenario: Scenario) -> None:
         raise InputError(what, where=found.place(scenario), remedy="add them to the file")
 
 
-def _solved(
-    found: ConditionsSet, ids: list[str]
-) -> Iterator[tuple[Scenario, ConditionsProblem, Solution]]:
+def _answered(
+    found: ConditionsSet, ids: list[str], gold: str, *, explain: bool
+) -> Iterator[tuple[Scenario, ConditionsProblem, ConditionsAnswer, Solution | None]]:
+    """Each question with its answer, and how it is solved where that is to be explained."""
     known = {scenario.id: scenario for scenario in found.scenarios}
     for id in ids:
         if id not in known:
@@ -106,16 +126,21 @@ def _solved(
         for kind in scenario.kinds:
             problem = found.problem(scenario, kind)
             place = f"{found.place(scenario)}, {kind}"
-            yield scenario, problem, solved(problem, place)
+            if gold == "authors":
+                yield scenario, problem, authors_gold(problem, place), None
+            else:
+                solution = solved(problem, place)
+                yield scenario, problem, solution.answer, solution if explain else None
 
 
 @mdcr_app.command()
-def info(file: File, json_output: AsJson = False) -> None:
-    """Count a file's documents, groups, scenarios and questions, beside the published numbers.
+def info(file: File, gold: GoldWay = "minimal", json_output: AsJson = False) -> None:
+    """Count a file's documents, groups, scenarios and questions, beside the published numbers; with
+    --gold authors also the questions that their program answers otherwise.
 
     Example: branchwise mdcr info mdcr.json
     """
-    _print_statistics(read_conditions(file), json_output=json_output)
+    _print_statistics(read_conditions(file), gold, json_output=json_output)
 
 
 @mdcr_app.command()
@@ -186,12 +211,31 @@ def _write(out: Path, found: ConditionsSet) -> None:
     echo(f"{out}: {len(found.documents):,} documents, {len(found.scenarios):,} scenarios")
 
 
-def _print_statistics(found: ConditionsSet, *, json_output: bool = False) -> None:
+def _print_statistics(
+    found: ConditionsSet, gold: str = "minimal", *, json_output: bool = False
+) -> None:
     counted = describe_conditions(found, questions_of(found))
+    differences = _differences(found) if gold == "authors" else None
     if json_output:
-        print_json(statistics_record(counted))
-    else:
-        console().print(statistics_table(counted))
+        print_json(statistics_record(counted) | ({"authors": differences} if differences else {}))
+        return
+    console().print(statistics_table(counted))
+    if differences:
+        console().print(differences_table(differences))
+
+
+def _differences(found: ConditionsSet) -> Differences:
+    """By kind of question, how many there are, and how many the authors' program answers
+    otherwise, in the short answer and in the groups."""
+    counts: Differences = {}
+    ours = _answered(found, [], "minimal", explain=False)
+    theirs = _answered(found, [], "authors", explain=False)
+    for (_, problem, our, _), (_, _, their, _) in zip(ours, theirs, strict=True):
+        count = counts.setdefault(problem.kind, {"questions": 0, "short answers": 0, "groups": 0})
+        count["questions"] += 1
+        count["short answers"] += our.short != their.short
+        count["groups"] += {*map(frozenset, our.groups)} != {*map(frozenset, their.groups)}
+    return counts
 
 
 def _reworded(

@@ -28,11 +28,11 @@ from branchwise.corpora.conditions.documents import (
     RelationKind,
     Scenario,
     ScenarioPart,
-    StatedCondition,
-    document_of,
+    conditions_of,
     names,
     parse_expression,
 )
+from branchwise.corpora.conditions.published_folder import FILES, published_record
 from branchwise.corpora.json_rows import json_object
 
 FORM = 1
@@ -45,8 +45,8 @@ _MAX_TEXT = 20_000
 _MOST_LISTED = 10
 _DESCRIBED = "see docs/benchmarks/mdcr.md for the form"
 _ANOTHER = (
-    'give {"mdcr": 1, "documents": ...} (docs/benchmarks/mdcr.md); the published form will be read '
-    "when a published file is at hand"
+    'give {"mdcr": 1, "documents": ...} (docs/benchmarks/mdcr.md), or MDCR\'s folder, which holds '
+    f"{', '.join(FILES)}"
 )
 
 
@@ -59,7 +59,9 @@ class DocumentRecord(_Record):
     title: str = Field(max_length=_MAX_TEXT)
     domain: str = Field(min_length=1, max_length=100)
     sentences: dict[str, str] = Field(max_length=2_000)
-    conditions: dict[str, str] = Field(min_length=1, max_length=MAX_CONDITIONS)
+    conditions: dict[str, str | Annotated[list[str], Field(min_length=1)]] = Field(
+        min_length=1, max_length=MAX_CONDITIONS
+    )
     expression: str
 
 
@@ -140,7 +142,7 @@ def conditions_record(conditions: ConditionsSet) -> dict[str, Any]:
                 "title": document.title,
                 "domain": document.domain,
                 "sentences": dict(document.sentences),
-                "conditions": {one.name: one.sentence for one in document.conditions},
+                "conditions": {one.name: one.stated_by for one in document.conditions},
                 "expression": str(document.expression),
             }
             for document in conditions.documents.values()
@@ -166,6 +168,9 @@ def _scenario_record(scenario: Scenario) -> dict[str, Any]:
 
 
 def read_conditions(path: Path) -> ConditionsSet:
+    """A file of our form, or the folder that MDCR's authors publish."""
+    if path.is_dir():
+        return parse_conditions(published_record(path), str(path))
     return parse_conditions(json_object(path, MAX_JSON_BYTES, _ANOTHER), str(path))
 
 
@@ -209,8 +214,7 @@ class _Reading:
         if record.id in self._documents:
             self._refuse(place, "the id is already used", "give each document its own id")
         self._check_sentences(place, record)
-        stated = record.conditions.items()
-        conditions = tuple(StatedCondition(record.id, name, at) for name, at in stated)
+        conditions = conditions_of(record.id, record.conditions)
         try:
             expression = parse_expression(record.expression)
         except ExpressionError as error:
@@ -233,12 +237,14 @@ class _Reading:
         numbers = [int(name[1:]) for name in record.sentences]
         if numbers != sorted(set(numbers)):
             self._refuse(f"{place}, sentences", "the numbers do not rise")
-        for name, sentence in record.conditions.items():
+        for condition in conditions_of(record.id, record.conditions):
+            name, sentence = condition.name, condition.sentence
             at = f"{place}, condition {name}"
             if not re.fullmatch(NAME, name) or name.upper() in OPERATORS:
                 self._refuse(f"{place}, conditions", f"{name!r} is not a name for a condition")
-            if sentence not in record.sentences:
-                self._refuse(at, f"there is no sentence {sentence!r}", "name one that states it")
+            for stating in condition.sentences:
+                if stating not in record.sentences:
+                    self._refuse(at, f"there is no sentence {stating!r}", "name one that states it")
             if name in record.sentences and name != sentence:
                 self._refuse(at, f"is named like a sentence, but {sentence} states it")
 
@@ -248,12 +254,8 @@ class _Reading:
             place = f"relation {number}"
             self._known(place, record.ends, self._conditions, "condition")
             first, second = record.ends
-            if document_of(first) == document_of(second):
-                self._refuse(
-                    place,
-                    f"{first} and {second} are of one document",
-                    "say it in the document's expression",
-                )
+            if first == second:
+                self._refuse(place, f"relates {first} to itself", "name two conditions")
             conflicts = record.kind == "conflicting"
             pair = frozenset(record.ends)
             before, earlier = conflicting.setdefault(pair, (conflicts, number))

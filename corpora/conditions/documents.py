@@ -15,7 +15,7 @@ sentences; a sentence may state several conditions.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, cast
@@ -185,11 +185,13 @@ def document_of(id: str) -> str:
 
 @dataclass(frozen=True)
 class StatedCondition:
-    """A condition by its `name` in a document's expression; `sentence` states it."""
+    """A condition by its `name` in a document's expression. `sentence` states it; `lead` are those
+    that lead in to it ("You must be one of these:"), which answers name as well."""
 
     document: str
     name: str
     sentence: str
+    lead: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -198,6 +200,30 @@ class StatedCondition:
     @property
     def sentence_id(self) -> str:
         return f"{self.document}-{self.sentence}"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return (*self.lead, self.sentence)
+
+    @property
+    def stated_by(self) -> str | list[str]:
+        """As files say it (`conditions_of`)."""
+        return [*self.sentences] if self.lead else self.sentence
+
+    @property
+    def sentence_ids(self) -> tuple[str, ...]:
+        return tuple(f"{self.document}-{sentence}" for sentence in self.sentences)
+
+
+def conditions_of(
+    document: str, stated: Mapping[str, str | Sequence[str]]
+) -> tuple[StatedCondition, ...]:
+    """A document's conditions, as files say them: by name the sentence that states each, or a list
+    of those that lead in to it and, last, the one that states it."""
+    listed = {name: [at] if isinstance(at, str) else at for name, at in stated.items()}
+    return tuple(
+        StatedCondition(document, name, at[-1], tuple(at[:-1])) for name, at in listed.items()
+    )
 
 
 @dataclass(frozen=True)
@@ -219,8 +245,8 @@ class ConditionsDocument:
 
     @cached_property
     def stating(self) -> Mapping[str, str]:
-        """The sentences that state conditions, in their order (the hint that names these)."""
-        stated = {condition.sentence for condition in self.conditions}
+        """The sentences that state conditions, in their order (the hint that shows these)."""
+        stated = {one for condition in self.conditions for one in condition.sentences}
         return {c: text for c, text in self.sentences.items() if c in stated}
 
 
@@ -240,8 +266,9 @@ class ConditionRelation:
 @dataclass(frozen=True)
 class ConditionsProblem:
     """One question without its words: which of the documents can be had together, and what else
-    must be true. `relations` and `values` (what the scenario says, by condition id) are of the
-    documents' conditions alone. Documents are in the order in which they are shown."""
+    must be true. `values` (what the scenario says) and `relations` are by condition id. A value may
+    also be of a condition of another document, if a relation ties it to one of these. Documents are
+    in the order in which they are shown."""
 
     kind: QuestionKind
     documents: tuple[ConditionsDocument, ...]
@@ -284,9 +311,9 @@ class ScenarioPart:
 @dataclass(frozen=True)
 class Scenario:
     """Someone's situation, and the documents that its questions are about. Parts may also give
-    values of conditions of other documents: they change nothing. `gold` are answers that are known
-    otherwise, where the values (unless `has_values`) or the relations that they would follow from
-    are not."""
+    values of conditions of other documents, which count as far as relations carry them. `gold` are
+    answers that are known otherwise, where the values (unless `has_values`) or the relations that
+    they would follow from are not."""
 
     id: str
     documents: tuple[str, ...]
@@ -326,20 +353,24 @@ class ConditionsSet:
         return f"{self.path}:scenario {scenario.id}"
 
     def problem(self, scenario: Scenario, kind: QuestionKind) -> ConditionsProblem:
-        """A scenario's question, with what concerns its documents alone."""
+        """A scenario's question, with what concerns its documents alone: relations between their
+        conditions, and from these to conditions that the scenario mentions. (Relations to others
+        are left aside: those of all published documents together contradict each other.)"""
         documents = tuple(self.documents[id] for id in scenario.documents)
         own = {condition.id for one in documents for condition in one.conditions}
+        known = own | scenario.values.keys()
         relations = {
             relation
             for id in scenario.documents
             for relation in self._relations_of[id]
-            if relation.first in own and relation.second in own
+            if relation.first in known and relation.second in known
         }
+        tied = own | {end for one in relations for end in (one.first, one.second)}
         return ConditionsProblem(
             kind,
             documents,
             tuple(sorted(relations, key=self._order.__getitem__)),
-            {id: value for id, value in scenario.values.items() if id in own},
+            {id: value for id, value in scenario.values.items() if id in tied},
         )
 
     @cached_property

@@ -5,7 +5,7 @@ behind its number. What a passage does not say is the question's `meta`, which n
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -21,8 +21,8 @@ from branchwise.corpora.conditions.documents import (
     QuestionKind,
     RelationKind,
     Scenario,
-    StatedCondition,
     UnknownPart,
+    conditions_of,
     parse_expression,
 )
 from branchwise.corpora.passages import Passage
@@ -56,9 +56,7 @@ class ConditionsQuestion:
 
     @property
     def domain(self) -> str:
-        """What all of its documents offer, or "mixed"."""
-        domains = {document.domain for document in self.problem.documents}
-        return domains.pop() if len(domains) == 1 else "mixed"
+        return _domain(self.problem.documents)
 
     @classmethod
     def of(cls, question: Question) -> "ConditionsQuestion":
@@ -68,13 +66,12 @@ class ConditionsQuestion:
             documents = []
             for passage, record in zip(question.passages, meta.documents, strict=True):
                 lines = (line.partition(": ") for line in passage.text.split("\n"))
-                stated = record.conditions.items()
                 document = ConditionsDocument(
                     passage.id,
                     passage.title,
                     record.domain,
                     {number: text for number, _, text in lines},
-                    tuple(StatedCondition(passage.id, name, c) for name, c in stated),
+                    conditions_of(passage.id, record.conditions),
                     parse_expression(record.expression),
                 )
                 documents.append(document)
@@ -137,7 +134,7 @@ class _Meta(_OutlineMeta):
 
 class _DocumentMeta(BaseModel):
     domain: str
-    conditions: dict[str, str]
+    conditions: dict[str, str | list[str]]
     expression: str
 
 
@@ -177,7 +174,7 @@ def as_question(
             "documents": [
                 {
                     "domain": document.domain,
-                    "conditions": {one.name: one.sentence for one in document.conditions},
+                    "conditions": {one.name: one.stated_by for one in document.conditions},
                     "expression": str(document.expression),
                 }
                 for document in problem.documents
@@ -191,16 +188,22 @@ def as_question(
     )
 
 
+def _domain(documents: Iterable[ConditionsDocument]) -> str:
+    """What all of them offer, or "mixed"."""
+    domains = {document.domain for document in documents}
+    return domains.pop() if len(domains) == 1 else "mixed"
+
+
 @dataclass(frozen=True)
 class MdcrStatistics:
     """Counts. `groups`: sets of documents that scenarios are about, by their number of documents;
-    `all_true`: scenarios that give every condition the value true; `with_relations`: questions
-    whose gold answer relations decide; `with_groups`: those where something more must be true."""
+    `domains`: scenarios by what their documents offer; `with_relations`: questions whose gold
+    answer relations decide; `with_groups`: those where something more must be true."""
 
     documents: int
     groups: Mapping[int, int]
     scenarios: int
-    all_true: int
+    domains: Mapping[str, int]
     questions: int
     with_relations: int
     with_groups: int
@@ -210,7 +213,7 @@ PUBLISHED_MDCR = MdcrStatistics(
     documents=40,
     groups={2: 55, 3: 68, 4: 31, 5: 10},
     scenarios=1138,
-    all_true=518,
+    domains={"scholarships": 518, "internships": 620},
     questions=3414,
     with_relations=round(0.281 * 3414),
     with_groups=round(0.660 * 3414),
@@ -227,7 +230,7 @@ def describe_conditions(conditions: ConditionsSet, questions: Sequence[Question]
         len(conditions.documents),
         dict(sorted(Counter(map(len, groups)).items())),
         len(scenarios),
-        sum(scenario.has_values and all(scenario.values.values()) for scenario in scenarios),
+        dict(Counter(_domain(conditions.documents[id] for id in s.documents) for s in scenarios)),
         len(read),
         sum(question.relations_decide is True for question in read),
         sum(bool(question.gold.groups) for question in read),

@@ -147,6 +147,7 @@ def equivalent_sentences(problem: ConditionsProblem) -> Mapping[str, str]:
     that state an equivalent one (or one that is equivalent to another condition of such a one)."""
     network = RelationNetwork(problem)
     conditions = list(problem.conditions.values())
+    own = (1 << len(conditions)) - 1
     order = {one.sentence_id: problem.places[one.sentence_id] for one in conditions}
     stands_for = {id: id for id in order}
 
@@ -156,7 +157,7 @@ def equivalent_sentences(problem: ConditionsProblem) -> Mapping[str, str]:
         return id
 
     for place, one in enumerate(conditions):
-        for other in places(network.equivalent[place]):
+        for other in places(network.equivalent[place] & own):
             earlier, later = sorted(
                 (last(one.sentence_id), last(conditions[other].sentence_id)), key=order.__getitem__
             )
@@ -192,10 +193,10 @@ class _Groups:
         problem, self._network = situation.problem, situation.network
         self._documents = problem.documents
         conditions = problem.conditions.values()
-        stating = {one.sentence_id for one in conditions}
+        stating = {id for one in conditions for id in one.sentence_ids}
         self._sentences = sorted(stating, key=problem.places.__getitem__)
         bit = {id: 1 << place for place, id in enumerate(self._sentences)}
-        self._sentence = [bit[one.sentence_id] for one in conditions]
+        self._stating = [sum(bit[id] for id in one.sentence_ids) for one in conditions]
         self._derived: dict[int, list[tuple[Sequence[int], int, int]]] = {}
         self.count = 0
 
@@ -205,7 +206,7 @@ class _Groups:
             for place in places(group):
                 if not self._network.subsumed_by[place] & group:
                     kept |= 1 << place
-                    sentences |= self._sentence[place]
+                    sentences |= self._stating[place]
             self._derived.setdefault(sentences, []).append((documents, group, kept))
             self.count += 1
 

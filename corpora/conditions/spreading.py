@@ -44,7 +44,9 @@ class RelationNetwork:
     could never be true."""
 
     def __init__(self, problem: ConditionsProblem) -> None:
-        self.ids = tuple(problem.conditions)
+        # Conditions of other documents, whose values relations carry over, come after the own ones.
+        ends = (end for one in problem.relations for end in (one.first, one.second))
+        self.ids = tuple(dict.fromkeys([*problem.conditions, *problem.values, *ends]))
         self.bit = {id: 1 << place for place, id in enumerate(self.ids)}
         self.relations = problem.relations
         self._place = {id: place for place, id in enumerate(self.ids)}

@@ -234,7 +234,7 @@ _FORMS = (
     ),
     QuestionForm(
         name="mdcr",
-        title="MDCR's documents, in our own form",
+        title="MDCR: the published folder, or our own form",
         reader="loaders.mdcr.mdcr_question",
         reads={
             "mdcr": "the form's version",
@@ -244,8 +244,8 @@ _FORMS = (
             "scenarios": "questions, one of each kind",
         },
         mark=("mdcr",),
-        origin="https://arxiv.org/abs/2406.11784",
-        licence="that of each file",
+        origin="https://github.com/peterbaile/mdcr",
+        licence="none stated",
         task="mdcr",
         gold="conditions",
         row_reader="loaders.mdcr.mdcr_rows",

@@ -1,18 +1,20 @@
 """MDCR: what can be had of several documents, and what else must be true.
 
-Format: our own JSON (docs/benchmarks/mdcr.md); the published form will be read when a published
-file is at hand. A scenario becomes a question of each kind; the solver works out its gold answer.
+Format: our own JSON, or the folder that the authors publish (docs/benchmarks/mdcr.md). A scenario
+becomes a question of each kind; the solver works out its gold answer.
 Gold is never read beside what it follows from, with which it could disagree.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from branchwise.base.errors import InputError, Refuse
+from branchwise.corpora.conditions.authors_groups import authors_answer
 from branchwise.corpora.conditions.conditions_file import read_conditions
 from branchwise.corpora.conditions.documents import (
+    ConditionsAnswer,
     ConditionsProblem,
     ConditionsSet,
     QuestionKind,
@@ -30,7 +32,7 @@ from branchwise.corpora.rows import DataRow, read_rows
 
 def mdcr_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
     """A row for each question, scenario by scenario."""
-    with suppress(InputError):
+    with suppress(InputError):  # a set that was converted
         row = next(read_rows(path, "json"), None)
         if row is not None and "mdcr" not in row.fields and form_of(row.fields) is not None:
             yield row
@@ -60,8 +62,20 @@ def questions_of(conditions: ConditionsSet) -> list[Question]:
 
 
 def solved(problem: ConditionsProblem, where: str) -> Solution:
-    try:
+    with _refusing(where):
         return solve(problem)
+
+
+def authors_gold(problem: ConditionsProblem, where: str) -> ConditionsAnswer:
+    with _refusing(where):
+        return authors_answer(problem)
+
+
+@contextmanager
+def _refusing(where: str) -> Iterator[None]:
+    """Name the question that has no answer."""
+    try:
+        yield
     except ContradictionError as error:
         raise InputError(str(error), where=where, remedy="correct one of them") from None
     except TooManyGroupsError as error:

@@ -37,7 +37,7 @@ SENTENCE = re.compile(r"c\d{1,4}")
 
 
 class Relation(BaseModel):
-    """Conditions of two documents, by ids such as doc2-c4.
+    """Two conditions, by ids such as doc2-c4.
 
     conflicting: not both true; equivalent: always the same; inclusive: where the first is true the
     second is, the first being the narrower one.
@@ -45,7 +45,7 @@ class Relation(BaseModel):
 
     kind: Literal["conflicting", "equivalent", "inclusive"]
     first: str = Field(description="A condition, as doc2-c4.")
-    second: str = Field(description="A condition of another document.")
+    second: str = Field(description="Another condition.")
 
 
 @tool(section=SECTION, seconds=30)

@@ -6,7 +6,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from branchwise.base.text import cut, one_line
-from branchwise.corpora.conditions.documents import ConditionsProblem, QuestionKind, Scenario
+from branchwise.corpora.conditions.documents import (
+    ConditionsAnswer,
+    ConditionsProblem,
+    QuestionKind,
+    Scenario,
+)
 from branchwise.corpora.conditions.explanation import (
     Cause,
     GroupExplanation,
@@ -31,6 +36,8 @@ _TAG = re.compile(r"<[^<>]*>")
 _SHOWN = 100
 """Characters of a sentence."""
 _MOST_GROUPS = 20
+Differences = dict[QuestionKind, dict[str, int]]
+"""By kind of question: `questions`, and those whose `short answers` and `groups` differ."""
 
 
 def scenario_lines(
@@ -50,11 +57,12 @@ def scenario_lines(
                 yield f"    {value}: {why}"
 
 
-def answer_lines(problem: ConditionsProblem, solution: Solution, *, explain: bool) -> Iterator[str]:
-    """One answer; with `explain` also what led to it."""
-    answer = solution.answer
+def answer_lines(
+    problem: ConditionsProblem, answer: ConditionsAnswer, solution: Solution | None = None
+) -> Iterator[str]:
+    """One answer; with its `solution` also what led to it."""
     yield f"  {problem.kind}, {_ASKS[problem.kind]}: {answer.short}"
-    if explain:
+    if solution:
         yield from (f"    {line}" for line in _explained_lines(problem, solution))
         return
     groups = [" and ".join(group) for group in answer.groups]
@@ -65,18 +73,21 @@ def answer_lines(problem: ConditionsProblem, solution: Solution, *, explain: boo
 
 
 def answer_record(
-    scenario: Scenario, problem: ConditionsProblem, solution: Solution, *, explain: bool
+    scenario: Scenario,
+    problem: ConditionsProblem,
+    answer: ConditionsAnswer,
+    solution: Solution | None = None,
 ) -> dict[str, Any]:
     """The same for a program."""
     record: dict[str, Any] = {
         "scenario": scenario.id,
         "kind": problem.kind,
         "documents": list(scenario.documents),
-        "answer": solution.answer.short,
-        "groups": [list(group) for group in solution.answer.groups],
+        "answer": answer.short,
+        "groups": [list(group) for group in answer.groups],
     }
-    if explain:
-        record["requirements"] = [asdict(requirement) for requirement in requirements(problem)]
+    if solution:
+        record["requirements"] = [asdict(one) for one in requirements(problem)]
         record["explanations"] = [asdict(one) for one in explained(problem, solution)]
         record["obstacles"] = [asdict(obstacle) for obstacle in obstacles(problem, solution)]
     return record
@@ -123,9 +134,9 @@ def _origin_words(problem: ConditionsProblem, origin: GroupOrigin) -> str:
             continue
         stated = []
         for id in needed:
-            # With its sentence where that is not called the same.
-            sentence = problem.conditions[id].sentence_id
-            stated.append(id if id == sentence else f"{id} (stated by {sentence})")
+            # With its sentences where they are not called the same.
+            sentences = problem.conditions[id].sentence_ids
+            stated.append(id if sentences == (id,) else f"{id} (stated by {_listed(sentences)})")
         parts.append(f"{document} by {_listed(stated)}")
     if enough:
         parts.append(f"{_listed(enough)} by the scenario alone")
@@ -151,6 +162,10 @@ def statistics_table(found: MdcrStatistics) -> "Table":
     def of_size(size: int) -> Callable[[MdcrStatistics], str]:
         return lambda one: f"{one.groups.get(size, 0):,}"
 
+    def of_domain(domain: str) -> Callable[[MdcrStatistics], str]:
+        return lambda one: f"{one.domains.get(domain, 0):,}"
+
+    domains = dict.fromkeys(domain for one in both for domain in one.domains)
     rows: list[tuple[str, Callable[[MdcrStatistics], str]]] = [
         ("documents", lambda one: f"{one.documents:,}"),
         ("groups of documents", lambda one: f"{sum(one.groups.values()):,}"),
@@ -159,7 +174,7 @@ def statistics_table(found: MdcrStatistics) -> "Table":
         rows.append((f"  of {size}", of_size(size)))
     rows += [
         ("scenarios", lambda one: f"{one.scenarios:,}"),
-        ("  everything is true", lambda one: f"{one.all_true:,}"),
+        *((f"  on {domain}", of_domain(domain)) for domain in domains),
         ("questions", lambda one: f"{one.questions:,}"),
         ("  that need relations", lambda one: share(one.with_relations, one.questions)),
         ("  with groups", lambda one: share(one.with_groups, one.questions)),
@@ -177,3 +192,14 @@ def statistics_record(found: MdcrStatistics) -> dict[str, Any]:
         return asdict(one) | {"groups": {str(size): n for size, n in one.groups.items()}}
 
     return {"this set": record(found), "published": record(PUBLISHED_MDCR)}
+
+
+def differences_table(found: Differences) -> "Table":
+    """How many questions the authors' program answers otherwise."""
+    table = counts_table("answered otherwise by the authors' program", ("short answer", "groups"))
+    for kind, count in found.items():
+        row = f"{_ASKS[kind]} ({kind}), of {count['questions']:,}"
+        table.add_row(row, f"{count['short answers']:,}", f"{count['groups']:,}")
+    of_all = [sum(count[key] for count in found.values()) for key in ("short answers", "groups")]
+    table.add_row("all", *(f"{count:,}" for count in of_all))
+    return table

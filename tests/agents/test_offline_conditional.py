@@ -62,9 +62,12 @@ def test_hints_stand_for_what_they_say():
     conflict = "Relations between conditions:\ndoc1-c2 conflicts with doc2-c3\n\n"
     _, short, found = said("I moved.", MAXIMUM, values + conflict)
     assert (short, found) == ("1", {frozenset({"doc1-c2"})})
-    stating = "Sentences that state conditions:\ndoc1-c1: <p>We have given it …\n\n"
-    _, short, found = said("I moved.", "Can I get all of these offers together?", stating)
-    assert (short, found) == ("yes", {frozenset({"doc1-c1"})})
+    shown = (
+        "Of each document only the sentences that state conditions are shown.\n\n"
+        "Document doc1: A grant\ndoc1-c1: <p>We have given it for many years.</p>\n\n"
+        "Situation: I moved.\n\nQuestion: Can I get all of these offers together?"
+    )
+    assert read_conditional(shown) == '<ans>yes</ans> <cond>[["doc1-c1"]]</cond>'
 
 
 def test_steps_come_before_the_answer():

@@ -105,13 +105,49 @@ def test_a_sentence_may_state_several_conditions():
 
 def test_only_what_concerns_a_scenarios_documents_is_in_its_questions():
     record = changed("scenarios", 0, "documents", to=["C", "B"])
-    record["scenarios"][0]["values"] = {"A-c1": True, "B-c4": True}
+    record["scenarios"][0]["values"] = {"B-c4": True}
     question = read(record)[2]
     assert [document.id for document in question.problem.documents] == ["C", "B"]
     assert dict(question.problem.values) == {"B-c4": True}
     assert {relation.kind for relation in question.problem.relations} == {"equivalent", "inclusive"}
     # Of equivalent conditions the last stays: B comes after C here.
     assert question.gold == ConditionsAnswer(2, (("C-c6", "B-c3"),))
+
+
+def test_what_a_scenario_says_of_another_document_counts_as_far_as_a_relation_carries_it():
+    record = changed("scenarios", 0, "documents", to=["C", "B"])
+    record["scenarios"][0]["values"] = {"A-c1": True}  # conflicts with B-c3 and C-c5
+    question = read(record)[2]
+    assert dict(question.problem.values) == {"A-c1": True}
+    assert len(question.problem.relations) == 4
+    assert question.gold == ConditionsAnswer(0)
+    record["scenarios"][0]["documents"] = ["B"]
+    record["scenarios"][0]["values"] = {"C-c5": False}  # equivalent to B-c3
+    assert [one.gold.short for one in read(record)] == ["no", "no", 0]
+    # What is tied to none of its conditions changes nothing, and is not in the question.
+    record["relations"] = []
+    question = read(record)[0]
+    assert not question.problem.values
+    assert question.gold == ConditionsAnswer("yes", (("B-c3", "B-c4"),))
+
+
+def test_conditions_of_one_document_may_be_related():
+    record = changed("documents", 1, "expression", to="c3 OR c4")
+    record["relations"] = [{"kind": "inclusive", "narrower": "B-c3", "wider": "B-c4"}]
+    record["scenarios"][0] |= {"documents": ["B"], "values": {"B-c4": False}}
+    assert [one.gold.short for one in read(record)] == ["no", "no", 0]
+
+
+def test_a_condition_may_need_the_sentences_that_lead_in_to_it():
+    record = changed("documents", 1, "conditions", to={"x": ["c0", "c3"], "y": ["c0", "c4"]})
+    record["documents"][1]["expression"] = "x OR y"
+    record["relations"] = [{"kind": "equivalent", "between": ["B-y", "C-c5"]}]
+    record["scenarios"][0] |= {"documents": ["B"], "values": {}}
+    (question, *_) = read(record)
+    assert question.gold == ConditionsAnswer("yes", (("B-c0", "B-c3"), ("B-c0", "B-c4")))
+    assert [*question.problem.documents[0].stating] == ["c0", "c3", "c4"]
+    found = parse_conditions(record, "f.json")
+    assert parse_conditions(conditions_record(found), "f.json") == found
 
 
 def test_parts_give_values_where_they_tell_them():
@@ -195,8 +231,8 @@ A, B, SCENARIO = ("documents", 0), ("documents", 1), ("scenarios", 0)
             "f.json:relation 5: there is no condition 'C-c9'; did you mean C-c6?",
         ),
         (
-            changed("relations", 4, "between", to=["B-c3", "B-c4"]),
-            "f.json:relation 5: B-c3 and B-c4 are of one document; say it in the document's",
+            changed("relations", 4, "between", to=["B-c3", "B-c3"]),
+            "f.json:relation 5: relates B-c3 to itself; name two conditions",
         ),
         (
             changed("relations", 4, "between", to=...),
@@ -277,7 +313,7 @@ def test_a_file_that_is_not_ours_names_what_is_read(tmp_path):
     for text in ("[]", '[{"title": "T", "contents": []}]', "{}", '{\n"title": "T"}'):
         path.write_text(text)
         for read in (read_conditions, lambda file: load_questions(f"mdcr:{file}")):
-            with pytest.raises(InputError, match="the published form will be read when a publish"):
+            with pytest.raises(InputError, match=r"or MDCR's folder, which holds docs\.json, "):
                 read(path)
 
 

@@ -140,6 +140,7 @@ def test_a_set_is_made_counted_and_restricted(tmp_path):
     made = typed("generate", *SMALL, "--seed", "2", "--out", out).output
     assert re.search(r"^  that need relations +\S+% +28.1%$", made, re.MULTILINE)
     assert re.search(r"^scenarios +6 +1,138$", made, re.MULTILINE)
+    assert re.search(r"^  on internships +\d +620$", made, re.MULTILINE)
     counted = typed("info", out).output
     assert counted in made
     numbers = json.loads(typed("info", out, "--json").output)

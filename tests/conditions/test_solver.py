@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise.corpora.conditions.authors_groups import spread_one_step
 from branchwise.corpora.conditions.conditions_file import parse_conditions
 from branchwise.corpora.conditions.documents import ConditionsAnswer, ConditionsProblem
 from branchwise.corpora.conditions.minimal_groups import MAX_GROUPS, TooManyGroupsError
@@ -241,6 +242,21 @@ def two_way(problem):
 
 def groups(solution):
     return {frozenset(group) for group in solution.answer.groups}
+
+
+@given(st.integers(0, 10**6))
+def test_values_spread_until_no_relation_gives_another(seed):
+    _, problem = next(problems(seed))
+    try:
+        network = RelationNetwork(problem)
+        spread = network.spread(problem.values)
+    except ContradictionError:
+        return
+    values = dict.fromkeys(network.named(spread.true), True)
+    values |= dict.fromkeys(network.named(spread.false), False)
+    assert network.spread(values) == spread
+    assert spread_one_step(replace(problem, values=values)) == values
+    assert spread_one_step(problem).items() <= values.items()
 
 
 @given(st.integers(0, 10**6))

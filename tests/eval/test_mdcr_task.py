@@ -231,8 +231,8 @@ def test_each_hint_tells_what_it_should(tmp_path: Path) -> None:
     question = ConditionsQuestion.of(asked).asked
     assert plain.endswith(f"\n\nSituation: I am new here.\n\nQuestion: {question}")
     told = {
-        "documents": "Sentences that state conditions:\nA-c1: <p>Sentence 1 of A.</p>\nA-c2: ",
-        "values": "Conditions that the situation mentions:\nC-c6: true\n",
+        "documents": "Document A: Offer A\nA-c1: <p>Sentence 1 of A.</p>\nA-c2: ",
+        "values": "here.\n\nConditions that the situation mentions:\nC-c6: true\n",
         "relations": "A-c1 conflicts with B-c3 (condition 1)\n",
     }
     for name, text in told.items():
@@ -242,7 +242,8 @@ def test_each_hint_tells_what_it_should(tmp_path: Path) -> None:
         others = [other for other in told if other != name]
         assert not any(told[other] in message(asked, name) for other in others)  # type: ignore[arg-type]
     assert "C-c6 is narrower than B-c4" in message(asked, "relations")
-    assert "C-c0" not in message(asked, "documents").partition("Sentences that")[2]
+    assert message(asked, "documents").startswith("Of each document only the sentences that state")
+    assert "-c0: " not in message(asked, "documents") + message(asked, "all")
 
 
 @pytest.mark.parametrize("settings", [{"shots": 1}, {"reasoning": "steps"}, {"hints": "all"}])

@@ -252,8 +252,14 @@ MDCR = """
 1-shot, steps, Llama-3-8B  61.3/29.3/41.0  64.6/28.6/39.4  63.8/30.2/37.4  63.4/30.2/40.5  67.0/31.0/40.7
 1-shot, steps, Gemma-7B    59.0/18.6/29.4  55.9/18.9/33.2  61.8/17.8/25.7  63.9/20.1/32.4  68.7/26.0/37.6
 """  # noqa: E501
-# Its Table 2: by type, several documents, then one; its Table 3: without and with hints.
-MDCR_TYPES = "66.1 24.0 81.0 57.8 82.1 76.9 81.2 60.1 56.2 17.9 88.5 68.5 68.7 40.4 83.5 62.0"
+# Its Table 2: by type Q1, Q2, Q3 and all, of each model with several documents and with one; its
+# Table 3: without and with hints.
+MDCR_TYPES = """
+GPT-4o      66.1 24.0 82.1 76.9 56.2 17.9 68.7 40.4  81.0 57.8 81.2 60.1 88.5 68.5 83.5 62.0
+Llama-3-70B 75.9 14.0 81.0 76.4 43.3 5.82 68.2 33.0  83.4 40.9 80.5 39.6 85.4 40.5 83.1 40.4
+Llama-3-8B  62.6 9.0  80.3 79.0 37.6 4.04 58.7 27.1  50.4 25.8 50.8 26.2 63.1 24.2 54.8 25.4
+Gemma-7B    59.3 12.5 78.2 76.5 47.2 3.6  58.9 23.6  72.8 27.5 53.6 25.8 78.8 25.1 68.4 26.1
+"""
 MDCR_ERRORS = "22 0 31 7 47 22 62 38 27 9 30 31 6 7 12 15 5 0"
 
 
@@ -275,8 +281,14 @@ def test_mdcr_is_as_printed() -> None:
         cells = [float(one) for cell in (of_none, *others) for one in cell.strip().split("/")]
         found = [scores[s]["all"][m] for s in strategies.settings for m in strategies.metrics]
         assert [100 * value for value in found] == pytest.approx(cells), name
-    flat = [100 * value for row in values_of(types) for value in row]
-    assert flat == pytest.approx([*map(float, MDCR_TYPES.split())])
+    by_type = iter(types.rows.items())
+    for model, *cells in map(str.split, MDCR_TYPES.strip().splitlines()):
+        for place, (name, scores) in zip(range(0, 8, 2), by_type, strict=False):
+            assert name.startswith(f"{model}, ")
+            found = [value for by in scores.values() for value in by["all"].values()]
+            wanted = cells[place : place + 2] + cells[place + 8 : place + 10]
+            assert [100 * value for value in found] == pytest.approx([*map(float, wanted)])
+    assert next(by_type, None) is None
     assert [n for row in values_of(errors) for n in row] == [*map(float, MDCR_ERRORS.split())]
     classes = get_task("mdcr").error_classes
     assert classes is not None

@@ -88,8 +88,8 @@ def test_gold_answers_of_the_example_set_are_found():
         ({"documents": {"A": "gpa"}}, "A: call gpa like its sentence: c4, or c4a and c4b"),
         ({"values": {"A-c1": True, "B-c3": True}}, "not all of these can hold: A-c1 is true"),
         (
-            {"relations": [{"kind": "equivalent", "first": "A-c1", "second": "A-c2"}]},
-            "relation 1: A-c1 and A-c2 are of one document",
+            {"relations": [{"kind": "equivalent", "first": "A-c1", "second": "A-c1"}]},
+            "relation 1: relates A-c1 to itself",
         ),
     ],
 )

@@ -43,8 +43,9 @@ def asked_about(body: Any, questions: QuestionSet) -> ConditionsQuestion:
     for question in questions.questions:
         found = ConditionsQuestion.of(question)
         documents = [f"Document {one.id}: " for one in found.problem.documents]
-        ends = f"Situation: {found.scenario_text}\n\nQuestion: {found.asked}"
-        if message.endswith(ends) and all(one in message for one in documents):
+        situation = f"\n\nSituation: {found.scenario_text}\n\n"
+        is_asked = situation in message and message.endswith(f"\n\nQuestion: {found.asked}")
+        if is_asked and all(one in message for one in documents):
             return found
     raise AssertionError(message)
 

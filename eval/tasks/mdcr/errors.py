@@ -72,7 +72,8 @@ class ConditionalCase:
         """The conditions that each sentence states, by its id."""
         found: dict[str, list[StatedCondition]] = {}
         for one in self.question.problem.conditions.values():
-            found.setdefault(one.sentence_id, []).append(one)
+            for id in one.sentence_ids:
+                found.setdefault(id, []).append(one)
         return found
 
     @cached_property
@@ -246,7 +247,7 @@ CONDITIONAL_ERRORS = ErrorClasses(
         "condition in the scenario; missed conflict: too large, though a conflict rules it out.",
         "Redundant: the scenario or the rest of its group makes a named condition true; out of "
         "reach: it is of a document that no combination of the gold answer has.",
-        "The types are those of MDCR's error analysis, where they are assigned by hand; here they "
+        "The types are those of MDCR's error analysis, whose way is not told; here they "
         "follow from answer and gold.",
     ),
 )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from branchwise.base.setting import Setting
 from branchwise.corpora.conditions.documents import (
     QUESTION_KINDS,
-    ConditionsDocument,
     QuestionKind,
 )
 from branchwise.corpora.conditions.question import ConditionsQuestion
@@ -24,9 +23,13 @@ if TYPE_CHECKING:
 
 
 QuestionHints = Literal["none", "documents", "values", "relations", "all"]
-"""What of the gold is told: nothing / the sentences that state conditions, once more by themselves
-/ the value of each condition that the scenario mentions / how conditions of different documents are
-related / all three."""
+"""What of the gold is told, as in the paper's Table 8: nothing / of each document the sentences
+that state conditions, in place of all / after the situation, the value of each condition that it
+mentions / there, how conditions are related / all three."""
+
+
+ONLY_STATING = "Of each document only the sentences that state conditions are shown."
+"""Before documents that hint a shortens."""
 
 
 def tells(hints: QuestionHints, hint: QuestionHints) -> bool:
@@ -46,8 +49,8 @@ class MDCRSettings(ShotSettings):
     hints: Annotated[
         QuestionHints,
         Setting(
-            "Conditional answers: what is told of the gold. Documents: their sentences that state "
-            "conditions; values of mentioned conditions; relations; or all three.",
+            "Conditional answers: what is told of the gold. Documents: of these only the sentences "
+            "that state conditions; values of mentioned conditions; relations; or all three.",
             "Model",
             of_task=True,
         ),
@@ -55,33 +58,33 @@ class MDCRSettings(ShotSettings):
 
 
 def message(asked: ConditionsQuestion, hints: QuestionHints) -> str:
-    """What the user says: documents, hints, situation and question, apart by empty lines."""
+    """What the user says: documents, situation, hints and question, apart by empty lines."""
     return "\n\n".join(_blocks(asked, hints))
 
 
 def _blocks(asked: ConditionsQuestion, hints: QuestionHints) -> Iterator[str]:
     problem = asked.problem
+    own = problem.conditions
+    is_short = tells(hints, "documents")
+    if is_short:
+        yield ONLY_STATING
     for document in problem.documents:
-        heading = f"Document {document.id}: {document.title}"
-        yield "\n".join([heading, *_lines(document, document.sentences)])
-    if tells(hints, "documents"):
-        stating = [line for one in problem.documents for line in _lines(one, one.stating)]
-        yield "\n".join(["Sentences that state conditions:", *stating])
+        shown = document.stating if is_short else document.sentences
+        lines = [f"{document.sentence_id(name)}: {text}" for name, text in shown.items()]
+        yield "\n".join([f"Document {document.id}: {document.title}", *lines])
+    yield f"Situation: {asked.scenario_text}"
     if tells(hints, "values"):
-        values = [f"{_named(asked, id)}: {str(v).lower()}" for id, v in problem.values.items()]
+        said = [(id, value) for id, value in problem.values.items() if id in own]
+        values = [f"{_named(asked, id)}: {str(value).lower()}" for id, value in said]
         yield "\n".join(["Conditions that the situation mentions:", *(values or ["none"])])
     if tells(hints, "relations"):
         relations = [
             str(replace(one, first=_named(asked, one.first), second=_named(asked, one.second)))
             for one in problem.relations
+            if one.first in own and one.second in own
         ]
         yield "\n".join(["Relations between conditions:", *(relations or ["none"])])
-    yield f"Situation: {asked.scenario_text}"
     yield f"Question: {asked.asked}"
-
-
-def _lines(document: ConditionsDocument, shown: Mapping[str, str]) -> list[str]:
-    return [f"{document.sentence_id(name)}: {text}" for name, text in shown.items()]
 
 
 def _named(asked: ConditionsQuestion, id: str) -> str:
@@ -123,14 +126,6 @@ CROSSED = (_TYPES.name, _DOCUMENTS.name)
 """Those that make a table, down and across."""
 
 
-_HINTS: Mapping[QuestionHints, str] = {
-    "documents": "stating",
-    "values": "values",
-    "relations": "relations",
-}
-"""The part of the example that tells each."""
-
-
 class MDCRFlow(Flow):
     """The flow with the paper's settings: an example, reasoning in steps, hints."""
 
@@ -144,8 +139,10 @@ class MDCRFlow(Flow):
         manner = PromptSection("mdcr_steps" if in_steps else "mdcr_at_once")
         if not system.asked("shots"):
             return (manner,)
-        hints = [hint for hint in _HINTS if tells(system.asked("hints"), hint)]
-        given = ["mdcr_example_documents", *(f"mdcr_example_{_HINTS[hint]}" for hint in hints)]
+        hints = system.asked("hints")
+        shown = "stating" if tells(hints, "documents") else "documents"
+        told = [part for part in ("values", "relations") if tells(hints, part)]
+        given = [f"mdcr_example_{part}" for part in (shown, "situation", *told)]
         answer = [*(["mdcr_example_reasoning"] if in_steps else []), "mdcr_example_answer"]
         values = {"given": tuple(given), "answer": tuple(answer)}
         return manner, PromptSection("mdcr_example", values)

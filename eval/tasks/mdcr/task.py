@@ -16,6 +16,7 @@ from branchwise.base.text import one_line
 from branchwise.corpora.conditions.documents import ConditionsAnswer
 from branchwise.corpora.conditions.question import ConditionsQuestion, gold_answer, unknown_parts
 from branchwise.corpora.conditions.solver import equivalent_sentences
+from branchwise.corpora.loaders.mdcr import authors_gold
 from branchwise.corpora.questions import Gold, Question
 from branchwise.eval.errors.labels import ErrorClasses
 from branchwise.eval.grouping import Grouping
@@ -53,6 +54,7 @@ _EXACT_NOTE = "exact: a group is right as a whole or not at all"
 _RELAXED_NOTE = "relaxed: a group is right in part, by the best one-to-one mapping"
 _MEAN_NOTE = "P, R, F1: of each question, then their means"
 _SUMMED_NOTE = "P, R, F1: of all questions together, by sums over their groups"
+_AUTHORS_NOTE = "gold: as the program of the paper's authors gives it; P, R, F1: as by default"
 _PAIRS_NOTE = (
     "relaxed F1: of a question, the mean F1 of its mapped groups; one without a partner: 0"
 )
@@ -66,18 +68,21 @@ _SHARES = ("precision", "recall")
 
 @dataclass(frozen=True)
 class GroupWay:
-    """How scores of groups become those of a set: `variant` names it, `note` says it."""
+    """How scores of groups become those of a set, and whose gold they are compared with: `variant`
+    names it, `note` says it."""
 
     variant: str
     matcher: str
     note: str
     is_summed: bool = False
     by_pairs: bool = False
+    by_authors: bool = False
 
 
 BY_QUESTION = GroupWay("", "sets of ids", _MEAN_NOTE)
 SUMMED = GroupWay("summed", "sets of ids, summed", _SUMMED_NOTE, is_summed=True)
 BY_PAIRS = GroupWay("group-f1", "sets of ids, F1 by group", _PAIRS_NOTE, by_pairs=True)
+BY_AUTHORS = GroupWay("authors-gold", "sets of ids, authors' gold", _AUTHORS_NOTE, by_authors=True)
 
 
 _SUMS_OF: Mapping[str, tuple[Callable[..., float], tuple[str, ...]]] = {
@@ -151,7 +156,7 @@ class MDCRTask(Task):
         """Accuracy of the short answer, and scores of groups: 0 where no answer could be read.
         Which conditions are equivalent is unknown where a file gives no relations, or the question
         was read without its documents."""
-        wanted, answer = gold_answer(item.question), _answer(item.prediction)
+        wanted, answer = self._gold(item.question), _answer(item.prediction)
         short, said = answer or ("", NO_GROUPS)
         gold, is_read = _groups(wanted), answer is not None
         asked = ConditionsQuestion.of(item.question) if item.question.passages else None
@@ -166,6 +171,16 @@ class MDCRTask(Task):
             **self._of_groups("", said, gold, is_read=is_read),
             **(dict.fromkeys(modulo) if stands_for is None else modulo),
         }
+
+    def _gold(self, question: Question) -> ConditionsAnswer:
+        """The question's own, or what follows from its documents in the authors' way."""
+        if not self.way.by_authors:
+            return gold_answer(question)
+        asked = ConditionsQuestion.of(question)
+        if asked.lacks:
+            what = f"question {question.id!r}: the authors' gold needs {' and '.join(asked.lacks)}"
+            raise InputError(what, remedy="leave out --variant authors-gold")
+        return authors_gold(asked.problem, f"question {question.id!r}")
 
     def _of_groups(self, prefix: str, said: IdGroups, gold: IdGroups, *, is_read: bool) -> Metrics:
         scores: dict[str, float] = {}
@@ -212,7 +227,7 @@ class MDCRTask(Task):
         self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
     ) -> Sequence[Beside] | None:
         """The short answers, the mapped groups, the gold ones that were missed, the others."""
-        gold, answer = gold_answer(question), _answer(prediction)
+        gold, answer = self._gold(question), _answer(prediction)
         wanted, groups = ("answer", (str(gold.short),)), _groups(gold)
         if answer is None:
             return [Beside(wanted, None), *(Beside(_shown(one), None) for one in _sorted(groups))]

@@ -29,11 +29,10 @@ def random_plain(
         sentences.append(sentences[-1] if same else place)
     own = [[i for i, one in enumerate(owner) if one == document] for document in range(count)]
     relations = []
-    if count > 1:
+    if len(owner) > 1:
         for _ in range(rng.randint(0, 8)):
-            first, second = rng.sample(range(count), 2)
             kind = rng.choice(["conflicting", "equivalent", "inclusive"])
-            relations.append((kind, rng.choice(own[first]), rng.choice(own[second])))
+            relations.append((kind, *rng.sample(range(len(owner)), 2)))
     values = {i: rng.random() < 0.6 for i in range(len(owner)) if rng.random() < 0.25}
     expressions = [random_expression(rng, one, 3) for one in own]
     kind = rng.choice(["q1", "q2", "q3"])
