@@ -24,8 +24,7 @@ ALL = "all"
 """Says that every option is meant."""
 MAX_OWN_WORDS = 1_000
 """Characters of a choice in one's own words."""
-_NUMBER = r"#?\s*\d{1,9}\s*[.)]?"
-_NUMBERS = re.compile(rf"{_NUMBER}(?:\s*,\s*{_NUMBER})*")
+_NUMBER = re.compile(r"#?\s*(\d{1,9})\s*[.)]?")
 
 
 class PersonAsked(TypedDict):
@@ -72,12 +71,13 @@ def read_choice(choice: Any, options: Sequence[str]) -> tuple[str, ...]:
         return (same[0],)
     if text.casefold() == ALL:
         return tuple(options)
-    if _NUMBERS.fullmatch(text):
-        numbers = dict.fromkeys(map(int, re.findall(r"\d+", text)))
-        for number in numbers:
-            if not 1 <= number <= len(options):
-                raise ChoiceError(f"unknown option {number}; {possible}")
-        return tuple(options[number - 1] for number in numbers)
+    numbers = [_NUMBER.fullmatch(part.strip()) for part in text.split(",")]
+    if all(numbers):
+        places = dict.fromkeys(int(number[1]) for number in numbers if number)
+        for place in places:
+            if not 1 <= place <= len(options):
+                raise ChoiceError(f"unknown option {place}; {possible}")
+        return tuple(options[place - 1] for place in places)
     if not text:
         raise ChoiceError(f"nothing was said; {possible}")
     if not any(map(str.isalpha, text)):
