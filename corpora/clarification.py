@@ -1,9 +1,9 @@
 """Clarification questions: `[preposition] Which CATEGORY: OPTION, ..., or OPTION?` (CAmbigNQ).
 
-Commas alone cannot hold every option: "Paris, Texas" would be two. Where they do not suffice,
-semicolons separate the options, and where these do not either, each option is in double quotation
-marks, which are doubled within it. A text is written in the first of these three ways that reads
-back as the same question.
+Without a category they are `In terms of what: ...`, `As of when: ...`. Commas alone cannot hold
+every option: "Paris, Texas" would be two. Where they do not suffice, semicolons separate the
+options, and where these do not either, each option is in double quotation marks, which are doubled
+within it. A text is written in the first of these three ways that reads back as the same question.
 """
 
 import re
@@ -12,7 +12,12 @@ from dataclasses import dataclass
 
 from branchwise.base.text import one_line
 
+_BARE = ("what", "when", "where", "who", "whom")
+"""Categories that stand alone after a preposition."""
 _HEAD = re.compile(r"(?:(\S.{0,60}?) )?which (\S.*)", re.IGNORECASE)
+_BARE_HEAD = re.compile(rf"(\S.{{0,60}}) ({'|'.join(_BARE)})", re.IGNORECASE)
+_COMMA = r",(?!(?<=\d,)(?<!\d{4},)\d{3}(?!\d))"
+"""Not the one of 1,000."""
 _QUOTED = r'"((?:[^"]|"")+)"'
 _ALL_QUOTED = re.compile(rf"{_QUOTED}(?:, (?:or )?{_QUOTED})*")
 _MAX_SHOWN = 80
@@ -26,8 +31,9 @@ class ClarificationFormatError(ValueError):
 class ClarificationQuestion:
     """Which of the options is meant: `category` says what they are ("version", "one").
 
-    `preposition` comes before "Which" ("in", for "In which context"). All texts are on one line,
-    without spaces at their ends; a category has no colon.
+    `preposition` comes before "Which" ("in", for "In which context"), or before the category itself
+    ("as of", for "As of when"). All texts are on one line, without spaces at their ends; a category
+    has no colon.
     """
 
     category: str
@@ -39,7 +45,8 @@ class ClarificationQuestion:
         """What stands before its colon."""
         if not self.preposition:
             return f"Which {self.category}"
-        return f"{self.preposition[:1].upper()}{self.preposition[1:]} which {self.category}"
+        asked = self.category if self.category in _BARE else f"which {self.category}"
+        return f"{self.preposition[:1].upper()}{self.preposition[1:]} {asked}"
 
     @property
     def text(self) -> str:
@@ -57,7 +64,8 @@ class ClarificationQuestion:
 
 
 def parse_clarification(text: str) -> ClarificationQuestion:
-    """The question that a text asks; the last question mark may be missing.
+    """The question that a text asks; the last question mark may be missing, and so may the space
+    after a comma, unless it stands in a number ("1,000").
 
     Without a comma before it, "or" separates options where nothing else says what does: "A or B"
     has two, "A or B, or C" has two as well. The first letter of a preposition is a small one.
@@ -65,7 +73,7 @@ def parse_clarification(text: str) -> ClarificationQuestion:
     Raises ClarificationFormatError for a text without category or options.
     """
     head, colon, tail = one_line(text).partition(":")
-    match = _HEAD.fullmatch(head.strip())
+    match = _HEAD.fullmatch(head.strip()) or _BARE_HEAD.fullmatch(head.strip())
     shown = repr(one_line(text)[:_MAX_SHOWN])
     if not colon or not match:
         raise ClarificationFormatError(f'{shown} is not of the form "Which CATEGORY: OPTION, ..."')
@@ -73,17 +81,17 @@ def parse_clarification(text: str) -> ClarificationQuestion:
     if not options:
         raise ClarificationFormatError(f"{shown} has no options")
     preposition = match[1] or ""
-    return ClarificationQuestion(match[2], options, f"{preposition[:1].lower()}{preposition[1:]}")
+    category = match[2].lower() if match.re is _BARE_HEAD else match[2]
+    return ClarificationQuestion(category, options, f"{preposition[:1].lower()}{preposition[1:]}")
 
 
 def _options(written: str) -> tuple[str, ...]:
     if _ALL_QUOTED.fullmatch(written):
         return tuple(option.replace('""', '"') for option in re.findall(_QUOTED, written))
-    for separator in (";", ","):
-        before, last_separator, last = written.rpartition(f"{separator} or ")
-        if last_separator:
-            return _bare([*before.split(f"{separator} "), last])
-    return _bare(re.split(r", | or ", written))
+    for separator in (";", _COMMA):
+        if last := re.fullmatch(rf"(.*){separator} ?or (.*)", written):
+            return _bare([*re.split(separator, last[1]), last[2]])
+    return _bare(re.split(rf"{_COMMA}| or ", written))
 
 
 def _bare(parts: Sequence[str]) -> tuple[str, ...]:

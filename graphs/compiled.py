@@ -140,7 +140,7 @@ def build_clarify(
 
     A question that the system finds ambiguous is interrupted: `__interrupt__` holds one `Interrupt`
     whose `value` is a `PersonAsked`, the clarification question and its options. Resume the thread
-    with a number, a text or "all": `Command(resume="2")`. The choice's answer follows; what is no
+    with numbers, a text or "all": `Command(resume="1,3")`. The choice's answer follows; what is no
     choice is interrupted again, with its `problem`. A question with one reading is answered as it
     is. Nothing is asked again behind an interrupt, in this process or another, so there must be a
     `checkpointer`, its own or an outer graph's. Else as `build`, of whose answer formats it has the

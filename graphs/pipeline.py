@@ -53,10 +53,13 @@ class ChoiceError(ValueError):
 
 def read_choice(choice: Any, options: Sequence[str]) -> tuple[str, ...]:
     """The options that are meant, or a reading in the person's own words. A text that is an
-    option's but for case, punctuation and articles is that option, "all" are all of them, a number
-    is an option's place from 1; any other text that has a letter is a reading of its own. Raises
-    ChoiceError."""
-    possible = f'say a number from 1 to {len(options)}, "{ALL}", or what you mean in your own words'
+    option's but for case, punctuation and articles is that option, "all" are all of them, numbers
+    between commas are options' places from 1; any other text that has a letter is a reading of its
+    own. Raises ChoiceError."""
+    possible = (
+        f'say a number from 1 to {len(options)}, several as "1,2", "{ALL}", or what you mean in '
+        "your own words"
+    )
     if isinstance(choice, bool) or not isinstance(choice, str | int):
         raise ChoiceError(f"that is neither a number nor a text; {possible}")
     text = one_line(printable(whole_characters(str(choice)), " "))
@@ -68,10 +71,13 @@ def read_choice(choice: Any, options: Sequence[str]) -> tuple[str, ...]:
         return (same[0],)
     if text.casefold() == ALL:
         return tuple(options)
-    if number := _NUMBER.fullmatch(text):
-        if not 1 <= int(number[1]) <= len(options):
-            raise ChoiceError(f"unknown option {int(number[1])}; {possible}")
-        return (options[int(number[1]) - 1],)
+    numbers = [_NUMBER.fullmatch(part.strip()) for part in text.split(",")]
+    if all(numbers):
+        places = dict.fromkeys(int(number[1]) for number in numbers if number)
+        for place in places:
+            if not 1 <= place <= len(options):
+                raise ChoiceError(f"unknown option {place}; {possible}")
+        return tuple(options[place - 1] for place in places)
     if not text:
         raise ChoiceError(f"nothing was said; {possible}")
     if not any(map(str.isalpha, text)):

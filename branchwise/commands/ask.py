@@ -112,7 +112,7 @@ class Chooser:
         if self.choice is None and self.screen:
             return await _choice_at(self.screen, asked)
         if self.choice is None:
-            raise NotChosenError("nothing was chosen; add --choose NUMBER, TEXT or all")
+            raise NotChosenError("nothing was chosen; add --choose NUMBERS, TEXT or all")
         if asked["problem"]:
             raise NotChosenError(f"--choose: {asked['problem']}", code=2)
         return self.choice
@@ -124,7 +124,7 @@ def ask_back(agent: Agent, question: str, steps: "Console | None", choice: str |
     `steps`: where the steps are shown; None prints JSON alone and asks no one.
     """
     if choice is not None and not choice.strip():
-        remedy = "write an option's number, a text, or all"
+        remedy = "write options' numbers, a text, or all"
         raise InputError("there is no choice", where="--choose", remedy=remedy)
     screens = [one for one in (error_console(), console()) if one.is_terminal]
     can_type = bool(steps and screens and sys.stdin and sys.stdin.isatty())
@@ -182,7 +182,8 @@ def _show_options(screen: "Console", asked: PersonAsked) -> None:
         table.add_row(Text(f"  {number}", "bold"), Text(printable(option), overflow="fold"))
     screen.print(f"\n{printable(head)}?", markup=False, style="bold")
     screen.print(table)
-    screen.print('A number, "all", or what you mean in your own words.', style="dim")
+    hint = 'A number, several as "1,2", "all", or what you mean in your own words.'
+    screen.print(hint, style="dim")
 
 
 async def _typed() -> str:
@@ -230,9 +231,9 @@ Clarify = Annotated[
 Choose = Annotated[
     str | None,
     typer.Option(
-        metavar="NUMBER|TEXT|all",
-        help="With --clarify: what is meant. Without it the terminal asks; without a terminal, "
-        "or with --json, the options are printed, and the exit code is 3.",
+        metavar="NUMBERS|TEXT|all",
+        help="With --clarify: what is meant, several options as 1,3. Without it the terminal asks; "
+        "without a terminal, or with --json, the options are printed, and the exit code is 3.",
     ),
 ]
 

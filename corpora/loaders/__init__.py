@@ -68,7 +68,7 @@ def load_questions(
 
 def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
     """The questions of a set one at a time; in memory are their ids. Raises InputError at the first
-    mistake, a repeated id, or where there are none. Warns at the end."""
+    mistake, a repeated id, or where there are none. Warns at the end, of what was left out, too."""
     loading = Loading(source)
     first: dict[str, str] = {}
     for item in _read(source, loading):
@@ -76,9 +76,9 @@ def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
             what = f"question id {item.question.id!r} is already used by {earlier}"
             raise InputError(what, where=item.where, remedy="give each question its own id")
         yield item
+    loading.warn()
     if not first:
         raise InputError("holds no questions", where=source.place, remedy="write one per line")
-    loading.warn()
 
 
 def questions_digest(questions: Sequence[Question]) -> str:

@@ -169,12 +169,15 @@ def cambignq_question(record: Mapping[str, Any], at: RowPlace) -> Question | Non
     included. Where the clarification question is not of the form, it has no options
     (`meta["format_error"]` says why), and branches are named by the questions in `dqs`. `meta` also
     keeps `clarification_question`, `dqs` and, where they are known, the titles and queries of the
-    annotators. The files hold no passages.
+    annotators. A question that has not as many answers as options is left out, with a warning. The
+    files hold no passages.
     """
-    return entry_question(_CambigNqEntry, record, at, _cambignq_question)
+    return entry_question(
+        _CambigNqEntry, record, at, lambda entry, _: _cambignq_question(entry, at)
+    )
 
 
-def _cambignq_question(entry: _CambigNqEntry, where: str) -> Question:
+def _cambignq_question(entry: _CambigNqEntry, at: RowPlace) -> Question | None:
     kept = {"dqs", "clarification_question", "viewed_doc_titles", "used_queries", "nq_doc_title"}
     meta = {
         "benchmark": "cambignq",
@@ -188,9 +191,10 @@ def _cambignq_question(entry: _CambigNqEntry, where: str) -> Question:
     answers = entry.clarification_answers
     if not all(names) or not names or len(names) != len(answers):
         what = f"has {len(names)} options and answers to {len(answers)}"
-        raise InputError(what, where=where, remedy="give each option its answers")
+        at.mend("unmatched-options", what, "give each option its answers")
+        return None
     branches = [
-        Branch(name=name, answers=(answer_of(forms, f"{where}, option {number}"),))
+        Branch(name=name, answers=(answer_of(forms, f"{at.where}, option {number}"),))
         for number, (name, forms) in enumerate(zip(names, answers, strict=True), start=1)
     ]
     return Question(

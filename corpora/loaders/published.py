@@ -56,7 +56,7 @@ def entry_question(
     model: type[_Entry],
     record: Mapping[str, Any],
     at: RowPlace,
-    make: Callable[[_Entry, str], Question],
+    make: Callable[[_Entry, str], Question | None],
 ) -> Question | None:
     """What `make` makes of the entry and its place; None if something in it was refused."""
     try:

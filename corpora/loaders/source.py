@@ -24,6 +24,7 @@ MENDED: Mapping[str, str] = {
     "repeated-answer": "repeated answers left out",
     "repeated-question": "repeated questions left out",
     "no-id": "ids added",
+    "unmatched-options": "questions left out whose options and answers differ in number",
 }
 """The kinds of mistakes that have one remedy without a guess, and what it is."""
 _NAMED = 5
@@ -194,7 +195,7 @@ class RowPlace:
         """What the file calls a field."""
         return self.loading.source.fields.columns.get(field, field)
 
-    def attempt(self, read: Callable[[], Question]) -> Question | None:
+    def attempt(self, read: Callable[[], Question | None]) -> Question | None:
         """What `read` returns; None where it raises InputError, which is then a mistake."""
         try:
             return read()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from branchwise.report.table import (
     Table,
     TableColumn,
     change_mark,
+    column_groups,
 )
 from branchwise.report.tables.changes import changes_table
 from branchwise.report.tables.results import (
@@ -39,7 +40,7 @@ from branchwise.report.terminal.cells import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.padding import Padding
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -49,7 +50,7 @@ def drawn(table: Table, title: str = "") -> "Iterator[RenderableType]":
     """A table under its title, which names the system where there is only one."""
     title = title or table.title[:1].lower() + table.title[1:]
     yield heading(title, dict.fromkeys(str(row[0]) for row in table.rows))
-    yield body(table)
+    yield _Whole(table) if column_groups(table.columns) else body(table)
 
 
 def with_notes(table: Table) -> "Iterator[RenderableType]":
@@ -57,6 +58,34 @@ def with_notes(table: Table) -> "Iterator[RenderableType]":
     yield from drawn(table)
     lines = (re.sub(f"^{OF_INTERVALS}:", "Below a number:", note) for note in table.notes)
     yield notes(map(printable, lines))
+
+
+_ANY_WIDTH = 10_000
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A table in groups of columns; those that a terminal has no room for stand below."""
+
+    table: Table
+
+    def __rich_console__(
+        self, console: "Console", options: "ConsoleOptions"
+    ) -> "Iterator[RenderableType]":
+        columns = self.table.as_printed().columns
+        keys = [column.key for column in columns if column.is_key]
+        others = [column for column in columns if not column.is_key]
+        anywhere = options.update(max_width=_ANY_WIDTH)
+        shown: list[str] = []
+        for _, group in groupby(others, key=lambda column: column.group):
+            further = [column.key for column in group]
+            wider = body(self.table.with_columns([*keys, *shown, *further]))
+            if shown and console.measure(wider, options=anywhere).maximum > options.max_width:
+                yield body(self.table.with_columns([*keys, *shown]))
+                yield ""
+                shown = []
+            shown += further
+        yield body(self.table.with_columns([*keys, *shown]))
 
 
 def body(table: Table) -> "RichTable":

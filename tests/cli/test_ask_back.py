@@ -22,7 +22,8 @@ from support.ui.trace_app.terminal import Terminal
 HEAT, KONG = "Who made Heat?", "Who made King Kong?"
 ASKED = "Which film: the 1995 film, or the 1986 film?"
 OPTIONS = ["the 1995 film", "the 1986 film"]
-PROMPT, POSSIBLE = "Choose: ", 'say a number from 1 to 2, "all", or what you mean in your own words'
+PROMPT = "Choose: "
+POSSIBLE = 'say a number from 1 to 2, several as "1,2", "all", or what you mean in your own words'
 RICHARDS = "the 1986 film: Richards"
 """The answer's line, on standard output."""
 
@@ -237,7 +238,7 @@ def test_a_program_is_told_the_options(options: list[str], type_in: Any, chat_se
         "answers": {},
         "passages": [],
     }
-    assert err == "branchwise: nothing was chosen; add --choose NUMBER, TEXT or all\n"
+    assert err == "branchwise: nothing was chosen; add --choose NUMBERS, TEXT or all\n"
     assert "option" not in map(stage_of, chat_server.requests)
 
 
@@ -261,16 +262,18 @@ def test_a_program_chooses_and_has_the_answer_with_its_passages(
         ("the 1986 film", "heat-1995"),
     ]
     assert passages[0]["text"] == "Heat is a film with Burt Reynolds as a bodyguard."
-    everything = json.loads(type_in("ask", HEAT, *options, "--json", "--choose", "all")[1])
-    assert everything["chosen"] == OPTIONS
-    assert {one["option"] for one in everything["passages"]} == set(OPTIONS)
+    for all_of_them in ("all", "1,2"):
+        choice = ("--json", "--choose", all_of_them)
+        everything = json.loads(type_in("ask", HEAT, *options, *choice)[1])
+        assert everything["chosen"] == OPTIONS
+        assert {one["option"] for one in everything["passages"]} == set(OPTIONS)
 
 
 def test_without_a_terminal_the_options_are_printed(options: list[str], type_in: Any) -> None:
     code, out, err = type_in("ask", HEAT, *options)
     assert code == NOT_CHOSEN
     assert out == f"{ASKED}\n  1  the 1995 film\n  2  the 1986 film\n"
-    assert err.endswith("branchwise: nothing was chosen; add --choose NUMBER, TEXT or all\n")
+    assert err.endswith("branchwise: nothing was chosen; add --choose NUMBERS, TEXT or all\n")
     code, out, err = type_in("ask", HEAT, *options, "--choose", "the 1986 film")
     assert (code, out.splitlines()[0]) == (0, RICHARDS)
 
@@ -278,8 +281,8 @@ def test_without_a_terminal_the_options_are_printed(options: list[str], type_in:
 def test_a_choice_that_is_none_is_bad_input_with_the_options(
     options: list[str], type_in: Any
 ) -> None:
-    for more in ((), ("--json",)):
-        code, out, err = type_in("ask", HEAT, *options, "--choose", "7", *more)
+    for choice, *more in (("7",), ("1,7", "--json")):
+        code, out, err = type_in("ask", HEAT, *options, "--choose", choice, *more)
         assert code == 2
         assert "the 1986 film" in out
         assert err.endswith(f"branchwise: --choose: unknown option 7; {POSSIBLE}\n")
@@ -309,7 +312,7 @@ def test_what_fails_exits_with_1(options: list[str], type_in: Any, chat_server: 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--clarify", "--choose", " "), "--choose: there is no choice; write an option's number"),
+        (("--clarify", "--choose", " "), "--choose: there is no choice; write options' numbers"),
         (("--choose", "2"), "--choose: has no effect; add --clarify"),
         (("--clarify", "--protocol", "gold-question"), "clarify has no protocol 'gold-question'"),
         (("--clarify", "--shots", "4"), "--shots: has no effect with the protocol default"),

@@ -40,6 +40,16 @@ from branchwise.corpora.clarification import (
         ("According to which source: A, B, or C?", "source", ("A", "B", "C"), "according to"),
         ("Which film: Heat: a story, or Ronin?", "film", ("Heat: a story", "Ronin"), ""),
         ("Which one: the film?", "one", ("the film",), ""),
+        ("Which year: 1999,2000, or 2001?", "year", ("1999", "2000", "2001"), ""),
+        ("Which year: 1999, 2000,or 2001?", "year", ("1999", "2000", "2001"), ""),
+        ("Which number: 1,000, 2,500,000 or 900?", "number", ("1,000", "2,500,000", "900"), ""),
+        (
+            "In terms of what: time, or the number of games?",
+            "what",
+            ("time", "the number of games"),
+            "in terms of",
+        ),
+        ("As of When: 2018, 2010, or later?", "when", ("2018", "2010", "later"), "as of"),
     ],
 )  # fmt: skip
 def test_what_is_of_the_form_is_read(text, category, options, preposition):
@@ -49,7 +59,7 @@ def test_what_is_of_the_form_is_read(text, category, options, preposition):
 @pytest.mark.parametrize(
     "text",
     ["", "Which one", "What version: A, or B?", "Which : A, or B?", ": A, or B?", "Which one:?",
-     "Which one: , ?", "Whichever: A, or B?"],
+     "Which one: , ?", "Whichever: A, or B?", "What: A, or B?", "When: 2010, or 2018?"],
 )  # fmt: skip
 def test_what_is_not_of_the_form_is_refused_in_one_line(text):
     with pytest.raises(ClarificationFormatError) as refused:
@@ -73,10 +83,12 @@ def test_the_plainest_separator_that_suffices_is_written(options, written):
 
 
 parts = st.sampled_from(
-    ["a", "or", "Paris", ",", ";", " ", '"', '""', "?", ":", "or ", ", or ", "É"]
+    ["a", "or", "Paris", ",", ";", " ", '"', '""', "?", ":", "or ", ", or ", "É", "1999", "000"]
 )
 option = st.lists(parts, min_size=1, max_size=8).map("".join).map(one_line).filter(bool)
-categories = st.sampled_from(["one", "version", "type of film", "which", "person, living or dead"])
+categories = st.sampled_from(
+    ["one", "version", "type of film", "which", "person, living or dead", "what", "when"]
+)
 
 
 @pytest.mark.slow

@@ -82,6 +82,30 @@ def test_published_code_reads_something_out_of_everything() -> None:
     assert (found["form_errors"], found["option_count"]) == (0, 1)
     exact = task.score(answered(asked(GOLD_TEXT)))
     assert (exact["option_f1"], exact["category_exact"]) == (1, 1)
+    # Its category is the whole head, and it has no mapping that ties could leave open.
+    assert (exact["head_bleu1"], exact["category_bleu1"]) == (1, None)
+    assert exact["option_lowest_f1"] is None
+
+
+def test_bleu_of_the_category_counts_which_apart() -> None:
+    text = "In which version: the 2002 film, or the book?"
+    found = ClarificationTask().score(answered(asked(text)))
+    # "version" is all of the category; "In which version" has one word of "Which version".
+    assert (found["category_exact"], found["category_bleu1"]) == (1, 1)
+    assert found["head_bleu1"] == pytest.approx(1 / 3)
+
+
+def test_ties_leave_a_range() -> None:
+    gold: Gold = {"the play": ["x"], "the plays": ["y"]}
+    found = ClarificationTask().score(answered(asked("Which one: play, or film?"), gold, None))
+    # "play" is whole in either, 4 of 8 or of 9; "film" shares " " or "l" with the other, 1 of 4.
+    assert found["option_precision"] == pytest.approx((1 + 1 / 4) / 2)
+    assert found["option_recall"] == pytest.approx((4 / 8 + 1 / 9) / 2)
+    assert found["option_lowest_recall"] == pytest.approx((4 / 9 + 1 / 8) / 2)
+    low, high = found["option_lowest_f1"], found["option_f1"]
+    assert low is not None
+    assert high is not None
+    assert low < high
 
 
 def test_without_a_gold_text_only_options_are_scored_and_one_reading_not_at_all() -> None:
@@ -120,16 +144,24 @@ def test_called_unambiguous_the_gold_answers_are_missed() -> None:
     found = answered({**right, "ambiguous": True}, id="b")
     scores = score_items(task, [missed, found])
     means = {key: scores.mean(key, "all").mean for key in scores.aggregates["all"]}
-    assert (means["answer_precision"], means["answer_recall"]) == (1, 1 / 2)
-    assert means["answer_f1"] == pytest.approx(2 / 3)
+    # Two right answers, and one wrong one for the question that was answered as it is.
+    assert (means["answer_precision"], means["answer_recall"]) == (2 / 3, 1 / 2)
+    assert means["answer_f1"] == pytest.approx(4 / 7)
     assert (means["ambiguous_recall"], means["ambiguous_precision"]) == (1 / 2, 1)
     assert means["form_errors"] == 0
 
 
-def test_answers_to_a_question_with_one_reading_are_wrong() -> None:
+@pytest.mark.parametrize("way", [SUBSTRING, PUBLISHED])
+def test_end_to_end_unambiguous_questions_count_in_detection_alone(way: Any) -> None:
+    task = ClarifyTask(way)
     output = {**pairs(("a", ["x"]), ("b", ["y"])), "ambiguous": True}
-    found = ClarifyTask().score(answered(output, {DEFAULT_BRANCH: ["x"]}, None))
-    assert (found["answer_precision"], found["answer_said"], found["answer_gold"]) == (0, 2, 0)
+    wrong = answered(output, {DEFAULT_BRANCH: ["x"]}, None, id="a")
+    found = task.score(wrong)
+    assert {found[key] for key in ("answer_precision", "answer_said", "form_errors")} == {None}
+    right = pairs(("the 2002 film", ["Jane Doe"]), ("the book", ["An Author"]))
+    scores = score_items(task, [wrong, answered({**right, "ambiguous": True}, id="b")])
+    assert scores.mean("answer_f1", "all").mean == scores.mean("answer_f1", "ambiguous").mean == 1
+    assert scores.mean("ambiguous_precision", "all").mean == 1 / 2
 
 
 def test_a_failed_item_is_missed_and_no_format_error() -> None:
@@ -187,7 +219,7 @@ def test_bleu_is_what_the_definition_gives_by_hand() -> None:
     assert counts == (10, 11, 10, 8, 6, 4, 10, 9, 8, 7)
     mean = (log(1) + log(8 / 9) + log(6 / 8) + log(4 / 7)) / 4
     assert corpus_bleu(*counts) == pytest.approx(exp(1 - 11 / 10 + mean))
-    assert len(bleu_names(4)) == len(counts)
+    assert len(bleu_names("bleu4", 4)) == len(counts)
 
 
 @given(st.lists(st.tuples(texts, texts.filter(bool)), min_size=1, max_size=5))

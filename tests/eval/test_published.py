@@ -1,5 +1,6 @@
 """The published numbers that ship, and what a file of such numbers may hold."""
 
+from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -8,8 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
+from rich.console import Console
 
 from branchwise.base.errors import InputError
+from branchwise.base.numbers import as_text
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.system import System
@@ -24,6 +27,7 @@ from branchwise.report.published import (
 )
 from branchwise.report.table import column_groups
 from branchwise.report.tables.published import published_tables
+from branchwise.report.terminal.report_table import with_notes
 from support.ui.report_cases import make_report
 
 FOLDER = Path(__file__).parents[2] / "report" / "published"
@@ -168,7 +172,8 @@ def in_percent(found: Published, table: PublishedTable) -> list[str]:
     times = {key: 100 if found.metrics[key].unit == "share" else 1 for key in table.metrics}
     cells = []
     for name, row in table.rows.items():
-        scores = [(key, row[one]["all"][key]) for one in table.settings for key in times]
+        (subset,) = table.subsets
+        scores = [(key, row[one][subset][key]) for one in table.settings for key in times]
         cells += [name, *(f"{value * times[key]:.1f}" for key, value in scores)]
     return cells
 
@@ -192,6 +197,39 @@ def test_cambignq_is_as_printed() -> None:
     assert tables.pop("dialogue") == DIALOGUE.split()
     assert not tables
     assert any("Tables 7 and 8" in note for note in found.notes)
+
+
+def of_every_benchmark() -> list[Any]:
+    pairs = [(found, table) for found in map(published, benchmarks()) for table in found.tables]
+    return [pytest.param(*pair, id=f"{pair[0].benchmark}-{pair[1].name}") for pair in pairs]
+
+
+@pytest.mark.parametrize(("found", "table"), of_every_benchmark())
+def test_a_terminal_of_80_columns_shows_every_name_and_number(
+    found: Published, table: PublishedTable
+) -> None:
+    report = replace(make_report(), published=found, task=get_task(table.task))
+    (laid_out,) = (one for one in published_tables(report) if one.name == f"published-{table.name}")
+    console = Console(width=80, highlight=False, emoji=False)
+    with console.capture() as capture:
+        for part in with_notes(laid_out.as_printed()):
+            console.print(part)
+    shown = capture.get()
+    lines = [line.strip() for line in shown.splitlines()]
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown
+    assert len(table.settings) == 1 or all(name in shown for name in table.settings)
+    for name, settings in table.rows.items():
+        assert name in shown
+        # A lone row is named in the title.
+        own = [line for line in lines if line.startswith(f"{name}  ") or len(table.rows) == 1]
+        wanted = Counter(
+            as_text(scores[key], found.metrics[key].unit, found.metrics[key].digits)
+            for by_subset in settings.values()
+            for scores in by_subset.values()
+            for key in table.metrics
+        )
+        assert wanted <= Counter(word for line in own for word in line.split()), name
 
 
 def test_measured_protocols_stand_above_the_published_ones() -> None:

@@ -19,6 +19,8 @@ FILMS = ("the 1933 film", "the 1976 film", "the 2005 film")
         (2, FILMS[1:2]),
         (" 3.\n", FILMS[2:]),
         ("#1", FILMS[:1]),
+        ("1,3", (FILMS[0], FILMS[2])),
+        (" 3 , #1,3. ", (FILMS[2], FILMS[0])),
         ("the 1976 film", FILMS[1:2]),
         ("The 1976  Film?", FILMS[1:2]),
         ("1976 film", FILMS[1:2]),
@@ -43,7 +45,9 @@ def test_a_number_a_text_or_all_is_taken(said: Any, meant: tuple[str, ...]) -> N
         ("4", "unknown option 4"),
         ("1976", "unknown option 1976"),
         ("-1", "'-1' names no option"),
-        ("1, 3", "'1, 3' names no option"),
+        ("1,4", "unknown option 4"),
+        ("1,", "'1,' names no option"),
+        ("1;3", "'1;3' names no option"),
         ("9" * 200, f"'{'9' * 39}…' names no option"),
         (None, "that is neither a number nor a text"),
         (True, "that is neither a number nor a text"),
@@ -54,13 +58,16 @@ def test_a_number_a_text_or_all_is_taken(said: Any, meant: tuple[str, ...]) -> N
 def test_what_is_no_choice_is_told_what_is_possible(said: Any, problem: str) -> None:
     with pytest.raises(ChoiceError) as refused:
         read_choice(said, FILMS)
-    possible = 'say a number from 1 to 3, "all", or what you mean in your own words'
+    possible = (
+        'say a number from 1 to 3, several as "1,2", "all", or what you mean in your own words'
+    )
     assert str(refused.value) == f"{problem}; {possible}"
 
 
 def test_an_options_own_text_comes_before_its_number_and_before_all() -> None:
     assert read_choice("2", ("1", "3", "2")) == ("2",)
     assert read_choice("3", ("1", "3", "2")) == ("3",)
+    assert read_choice("1,3", ("1", "3", "1,3")) == ("1,3",)
     assert read_choice("all", ("some", "All")) == ("All",)
     assert read_choice("Film", ("the film", "film", "Film")) == ("Film",)
 

@@ -89,7 +89,9 @@ def test_what_is_no_choice_is_asked_again_and_nothing_else(
     graph = build_clarify(system, checkpointer=InMemorySaver())
     graph.invoke({"question": HEAT}, THREAD)
     before = len(chat_server.requests)
-    possible = 'say a number from 1 to 2, "all", or what you mean in your own words'
+    possible = (
+        'say a number from 1 to 2, several as "1,2", "all", or what you mean in your own words'
+    )
     for said, problem in (("3", "unknown option 3"), ("", "nothing was said")):
         again = graph.invoke(Command(resume=said), THREAD)
         assert asked_in(again) == {**ASKED, "problem": f"{problem}; {possible}"}

@@ -39,11 +39,12 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True)
 class AskedBack:
-    """A clarification question: its text, and what it was read as. Without a text nothing was
-    asked. A text that is not of the form `is_of_form` no more, and has neither category nor
-    options."""
+    """A clarification question: its text, and what it was read as; `head`: the category with its
+    "Which". Without a text nothing was asked. A text that is not of the form `is_of_form` no more,
+    and has neither category nor options."""
 
     text: str = ""
+    head: str = ""
     category: str = ""
     options: tuple[str, ...] = ()
     is_of_form: bool = True
@@ -51,16 +52,17 @@ class AskedBack:
 
 def read_asked(text: str, *, as_published: bool = False) -> AskedBack:
     """A clarification question; `as_published` by the parser of the published code, whose category
-    has its "Which", and which reads something out of every text."""
+    is the whole head, and which reads something out of every text."""
     if not text.strip():
         return AskedBack()
     if as_published:
-        return AskedBack(text, *published_parse(text))
+        head, options = published_parse(text)
+        return AskedBack(text, head, head, options)
     try:
         found = parse_clarification(text)
     except ClarificationFormatError:
         return AskedBack(text, is_of_form=False)
-    return AskedBack(text, found.category, found.options)
+    return AskedBack(text, text.partition(":")[0].strip(), found.category, found.options)
 
 
 def gold_asked(question: Question, *, as_published: bool = False) -> AskedBack | None:
@@ -118,9 +120,10 @@ def bare_answer(text: str) -> str:
     return bare or " ".join(lower.split())
 
 
-def bleu_names(order: int) -> tuple[str, ...]:
+def bleu_names(key: str, order: int) -> tuple[str, ...]:
+    """What the addends of the column `key` are called."""
     counted = (f"{what}{n}" for what in ("right", "said") for n in range(1, order + 1))
-    return tuple(f"bleu{order}_{name}" for name in ("length", "gold_length", *counted))
+    return tuple(f"{key}_{name}" for name in ("length", "gold_length", *counted))
 
 
 def bleu_counts(text: str, gold: str, order: int) -> tuple[float, ...]:

@@ -1,21 +1,23 @@
 """Options that a clarification question offers, against gold ones, by shared text (CAmbigNQ).
 
-With L(p, r) the length of the longest common text of a predicted and a gold option, and f the
-one-to-one mapping between the two sides with the greatest sum of L:
+With LCS the longest common text, sim(x, y) = len(LCS(x, y)) / len(x), and f the one-to-one mapping
+of predicted to gold options with the greatest sum of sim(p, f(p)):
 
-    precision = sum L(p, f(p)) / |p| over the number of predicted options,
-    recall    = sum L(p, f(p)) / |f(p)| over the number of gold options,
+    precision = sum sim(p, f(p)) / |P| over the number of predicted options,
+    recall    = sum sim(f(p), p) / |R| over the number of gold options,
 
 all of them sums over the whole question set; an option without a partner adds 0. F1 is their
 harmonic mean. (Lee et al. 2023, "Asking Clarification Questions to Handle Ambiguity in Open-Domain
-QA", whose mapping maximises a similarity that is not symmetric.) A gold option may have several
-forms: L is the best one's, and for either ratio the form counts that makes it greatest.
+QA", section 3.2 and appendix A.) A gold option may have several forms: for either ratio the form
+counts that makes it greatest.
+
+Several mappings may have the greatest sum, which leaves recall open: the one with the greatest
+recall counts, and the lowest recall is told beside it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import product
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -34,49 +36,59 @@ Forms = Sequence[str]
 
 
 class OptionSums(NamedTuple):
-    """What a question adds to the sums of precision and recall, and to what they are divided by."""
+    """What a question adds to the sums of precision and recall, and to what they are divided by.
+    `lowest`: what it adds to recall by the worst of equally good mappings; None: not of a mapping
+    that leaves it open."""
 
     precision: float
     predicted: float
     recall: float
     gold: float
+    lowest: float | None
+
+
+class OptionRatios(NamedTuple):
+    """How much of a predicted option, and of its gold one, is common text: 0 to 1."""
+
+    precision: float
+    recall: float
+
+
+_Ratios = Sequence[Sequence[OptionRatios]]
+"""A row for each predicted option, in it a pair of ratios for each gold one."""
 
 
 def option_sums(
     predicted: Sequence[str], gold: Sequence[Forms], common: CommonText = "substring"
 ) -> OptionSums:
-    """A question's addends. Nothing depends on the order of options or of forms. Of mappings with
-    equal sums the one is taken that comes of the options sorted by text. Where a gold option has
-    one form, swapping the sides swaps precision and recall."""
-    pairs = option_pairs(predicted, gold, common)
-    shares = [ratios((predicted[p],), gold[r], common) for p, r in pairs]
-    precision, recall = (sum(share[part] for share in shares) for part in (0, 1))
-    return OptionSums(precision, float(len(predicted)), recall, float(len(gold)))
+    """A question's addends. Nothing depends on the order of options or of forms."""
+    # Sorted, so that sums of the same ratios are the same to the last digit.
+    ratios = _all_ratios(sorted(predicted), sorted(sorted(forms) for forms in gold), common)
+    precision, recall = (sum(ratios[p][r][part] for p, r in _mapping(ratios)) for part in (0, 1))
+    lowest = sum(ratios[p][r].recall for p, r in _mapping(ratios, ties="lowest"))
+    return OptionSums(precision, float(len(predicted)), recall, float(len(gold)), lowest)
 
 
-def option_pairs(
-    predicted: Sequence[str], gold: Sequence[Forms], common: CommonText = "substring"
+_TIE = 1e-7
+"""Sums of similarity count as equal where they differ by less than this times a sum of recall."""
+
+
+def _mapping(
+    ratios: _Ratios, ties: Literal["highest", "lowest"] = "highest"
 ) -> list[tuple[int, int]]:
-    """The mapping that a question is scored by, as places (predicted, gold)."""
-    said = sorted(((text,), place) for place, text in enumerate(predicted))
-    wanted = sorted((tuple(sorted(set(forms))), place) for place, forms in enumerate(gold))
-    sides = [one for one, _ in said], [one for one, _ in wanted]
-    return [(said[p][1], wanted[r][1]) for p, r in option_mapping(*sides, common)]
-
-
-def option_mapping(
-    predicted: Sequence[Forms], gold: Sequence[Forms], common: CommonText = "substring"
-) -> list[tuple[int, int]]:
-    """Pairs of places (predicted, gold), each used once, with the greatest sum of common text."""
-    if not predicted or not gold:
+    """Pairs of places (predicted, gold), each used once, with the greatest sum of precision; of
+    several mappings with that sum the one with the highest or lowest recall."""
+    if not ratios or not ratios[0]:
         return []
-    # Equal sums must not be told apart by which side is called predicted.
-    if list(gold) < list(predicted):
-        return [(p, r) for r, p in option_mapping(gold, predicted, common)]
+    sign = 1 if ties == "highest" else -1
+    return _greatest([[one.precision + sign * _TIE * one.recall for one in row] for row in ratios])
+
+
+def _greatest(values: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """Places (row, column), each used once, whose values have the greatest sum."""
     from scipy.optimize import linear_sum_assignment
 
-    lengths = [[_common(one, other, common) for other in gold] for one in predicted]
-    rows, columns = linear_sum_assignment(lengths, maximize=True)
+    rows, columns = linear_sum_assignment(values, maximize=True)
     return [(int(row), int(column)) for row, column in zip(rows, columns, strict=True)]
 
 
@@ -103,24 +115,19 @@ def common_length(one: str, other: str, common: CommonText = "substring") -> int
     return _LENGTHS[common](compared(one), compared(other))
 
 
-class OptionRatios(NamedTuple):
-    """How much of a predicted option, and of its gold one, is common text: 0 to 1."""
+def _all_ratios(
+    predicted: Sequence[str], gold: Sequence[Forms], common: CommonText = "substring"
+) -> _Ratios:
+    """Of every pair, each ratio by the form that makes it greatest."""
 
-    precision: float
-    recall: float
+    def ratios(text: str, forms: Forms) -> OptionRatios:
+        lengths = [(common_length(text, form, common), form) for form in forms]
+        return OptionRatios(
+            max(_share(length, text) for length, _ in lengths),
+            max(_share(length, form) for length, form in lengths),
+        )
 
-
-def _common(one: Forms, other: Forms, common: CommonText) -> int:
-    return max(common_length(a, b, common) for a, b in product(one, other))
-
-
-def ratios(predicted: Forms, gold: Forms, common: CommonText = "substring") -> OptionRatios:
-    """Of a pair, each by the form that makes it greatest."""
-    found = [(common_length(p, r, common), p, r) for p, r in product(predicted, gold)]
-    return OptionRatios(
-        max(_share(length, p) for length, p, _ in found),
-        max(_share(length, r) for length, _, r in found),
-    )
+    return [[ratios(text, forms) for forms in gold] for text in predicted]
 
 
 def _share(length: int, text: str) -> float:
@@ -152,12 +159,15 @@ def published_sums(predicted: Sequence[str], gold: Sequence[Forms]) -> OptionSum
     counts = float(max(len(predicted), 1)), float(max(len(gold), 1))
     if not predicted or not gold:
         right = 0.0 if predicted or gold else 1.0
-        return OptionSums(right, counts[0], right, counts[1])
+        return OptionSums(right, counts[0], right, counts[1], None)
     cells = [[_published_ratios(one, forms) for one in predicted] for forms in gold]
     precision, recall = (
-        _greatest_sum([[cell[part] for cell in row] for row in cells]) for part in (0, 1)
+        sum(
+            cells[r][p][part] for r, p in _greatest([[cell[part] for cell in row] for row in cells])
+        )
+        for part in (0, 1)
     )
-    return OptionSums(precision, counts[0], recall, counts[1])
+    return OptionSums(precision, counts[0], recall, counts[1], None)
 
 
 def _published_ratios(predicted: str, forms: Forms) -> OptionRatios:
@@ -174,13 +184,6 @@ def _published_ratios(predicted: str, forms: Forms) -> OptionRatios:
         return OptionRatios(0.0, 0.0)
     form = forms[lengths.index(longest)]
     return OptionRatios(longest / len(text), longest / len(compared(form)))
-
-
-def _greatest_sum(values: Sequence[Sequence[float]]) -> float:
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(values, maximize=True)
-    return sum(values[int(row)][int(column)] for row, column in zip(rows, columns, strict=True))
 
 
 @dataclass(frozen=True)
@@ -219,24 +222,44 @@ PUBLISHED = OptionsWay(
 WAYS = (SUBSTRING, SUBSEQUENCE, PUBLISHED)
 
 
+_LOWEST_NOTE = (
+    "lowest: where several mappings are equally good, by the one with the lowest recall; R and F1 "
+    "are by the one with the highest"
+)
+
+
 def option_columns(of: str, table: str, way: OptionsWay) -> tuple[Column, ...]:
     """Precision, recall and F1 of what is called `of` in their keys."""
-    precision, recall = _names(of)[:2], _names(of)[2:]
-    note = f"P, R, F1 of {of}s: {way.note}"
+    precision, recall = _names(of)[:2], _names(of)[2:4]
+    lowest = f"{of}_lowest", f"{of}_gold"
+    ties, note = f"{of}s: what ties leave open", f"P, R, F1 of {of}s: {way.note}"
     p_total, r_total = Total(precision, micro_precision), Total(recall, micro_recall)
+    low_r, low_f1 = Total(lowest, micro_recall), Total((*precision, *lowest), micro_f1)
     return (
         Column(f"{of}_precision", "P", table, note=note, role="precision", total=p_total),
         Column(f"{of}_recall", "R", table, role="recall", words="recall", total=r_total),
-        Column(f"{of}_f1", "F1", table, role="headline", total=Total(_names(of), micro_f1)),
+        Column(f"{of}_f1", "F1", table, role="headline", total=Total(_names(of)[:4], micro_f1)),
+        Column(f"{of}_lowest_recall", "lowest\nR", ties, note=_LOWEST_NOTE, total=low_r),
+        Column(f"{of}_lowest_f1", "lowest\nF1", ties, total=low_f1),
     )
 
 
 def option_metrics(of: str, sums: OptionSums | None) -> Metrics:
     """Values of these columns and of their sums; None for a question that is not scored."""
-    names = [*_names(of), f"{of}_precision", f"{of}_recall", f"{of}_f1"]
+    scored = ("precision", "recall", "f1", "lowest_recall", "lowest_f1")
+    names = [*_names(of), *(f"{of}_{score}" for score in scored)]
     if sums is None:
         return dict.fromkeys(names)
-    scores = micro_precision(*sums[:2]), micro_recall(*sums[2:]), micro_f1(*sums)
+    precision, predicted, recall, gold, lowest = sums
+    scores = [
+        micro_precision(precision, predicted),
+        micro_recall(recall, gold),
+        micro_f1(precision, predicted, recall, gold),
+    ]
+    if lowest is None:
+        scores += [None, None]
+    else:
+        scores += [micro_recall(lowest, gold), micro_f1(precision, predicted, lowest, gold)]
     return dict(zip(names, (*sums, *scores), strict=True))
 
 
@@ -248,17 +271,18 @@ def options_beside(
 ) -> list[Beside]:
     """Gold options and predicted ones by their mapping; `wanted` and `texts` are what is compared
     of each. Gold in its order, then what stands for none of it."""
-    pairs = {r: p for p, r in option_pairs(texts, wanted)}
+    ratios = _all_ratios(texts, wanted)
+    pairs = {r: p for p, r in _mapping(ratios)}
     beside = []
     for place, option in enumerate(gold):
         if (p := pairs.get(place)) is None:
             beside.append(Beside(option, None))
             continue
-        shares = ratios((texts[p],), wanted[place])
+        shares = ratios[p][place]
         beside.append(Beside(option, said[p], [("P", shares.precision), ("R", shares.recall)]))
     taken = set(pairs.values())
     return beside + [Beside(None, one) for p, one in enumerate(said) if p not in taken]
 
 
 def _names(of: str) -> tuple[str, ...]:
-    return tuple(f"{of}_{part}" for part in ("right_said", "said", "right_gold", "gold"))
+    return tuple(f"{of}_{part}" for part in ("right_said", "said", "right_gold", "gold", "lowest"))

@@ -78,8 +78,12 @@ _BLEU_NOTE = (
 _ASKED_FORMAT_NOTE = (
     "form errors: share of texts that are no question of the form; they offer nothing"
 )
-WHOLE, CATEGORY = 4, 1
-"""Orders of BLEU."""
+_HEAD_NOTE = (
+    'category BLEU-1: without "Which" and what is before it; with Which: with them, as the '
+    "published code counts"
+)
+_BLEU_ORDERS = {"bleu4": 4, "category_bleu1": 1, "head_bleu1": 1}
+"""Columns of BLEU, of n-grams up to so many words."""
 
 
 class _AskedOutput(BaseModel, extra="ignore", strict=True):
@@ -108,15 +112,18 @@ class ClarificationTask(AskedBackTask):
     else. A question with one reading has no gold, and is in no score."""
 
     name = "clarification"
-    version = 1
+    version = 2
     flow = ASKED_BACK
 
     def columns_by(self, way: OptionsWay) -> tuple[Column, ...]:
-        bleu4, bleu1 = (Total(bleu_names(order), corpus_bleu) for order in (WHOLE, CATEGORY))
+        bleu4, bleu1, of_head = (
+            Total(bleu_names(key, order), corpus_bleu) for key, order in _BLEU_ORDERS.items()
+        )
         return (
             Column("bleu4", "BLEU-4", _QUESTION, 3, _BLEU_NOTE, role="headline", total=bleu4),
             Column("category_exact", "category\nEM", _QUESTION, role="exact"),
-            Column("category_bleu1", "category\nBLEU-1", _QUESTION, total=bleu1),
+            Column("category_bleu1", "category\nBLEU-1", _QUESTION, note=_HEAD_NOTE, total=bleu1),
+            Column("head_bleu1", "BLEU-1\nwith Which", _QUESTION, total=of_head),
             *option_columns("option", _OPTIONS, way),
             Column("option_count", "options\nnumber", _OPTIONS, 1, unit="value"),
             Column("form_errors", "form\nerrors", _OPTIONS, note=_ASKED_FORMAT_NOTE),
@@ -151,19 +158,24 @@ class ClarificationTask(AskedBackTask):
 
 def _whole(asked: AskedBack, gold: AskedBack | None) -> Metrics:
     """Of the question said and the gold one; a gold one that is not of the form has no category."""
-    text, category = (gold.text, gold.category) if gold else ("", "")
+    gold = gold or AskedBack()
+    # The published code knows the category with its "Which" alone.
+    bare = "" if gold.category == gold.head else gold.category
     return {
-        **_bleu("bleu4", WHOLE, asked.text, text),
-        "category_exact": float(asked.category == category) if category else None,
-        **_bleu("category_bleu1", CATEGORY, asked.category, category),
+        **_bleu("bleu4", asked.text, gold.text),
+        "category_exact": float(asked.category == gold.category) if gold.category else None,
+        **_bleu("category_bleu1", asked.category, bare),
+        **_bleu("head_bleu1", asked.head, gold.head),
     }
 
 
-def _bleu(key: str, order: int, text: str, gold: str) -> Metrics:
+def _bleu(key: str, text: str, gold: str) -> Metrics:
+    order = _BLEU_ORDERS[key]
+    names = bleu_names(key, order)
     if not gold:
-        return dict.fromkeys((key, *bleu_names(order)))
+        return dict.fromkeys((key, *names))
     counts = bleu_counts(text, gold, order)
-    return {key: corpus_bleu(*counts), **dict(zip(bleu_names(order), counts, strict=True))}
+    return {key: corpus_bleu(*counts), **dict(zip(names, counts, strict=True))}
 
 
 _ANSWERS, _GOLD = "answers to the options", "where the options are gold"
@@ -186,12 +198,16 @@ class ClarifiedOutput(BaseModel, extra="ignore", strict=True):
     answers: AnsweredOptions
 
 
-def answer_metrics(item: AnsweredItem, way: OptionsWay, *, format_error: bool) -> Metrics:
-    """Values of the columns of answers and of their sums."""
+def answer_metrics(
+    item: AnsweredItem, way: OptionsWay, *, format_error: bool, least: int = 0
+) -> Metrics:
+    """Values of the columns of answers and of their sums; `least`: as how many answers fewer of
+    them count."""
     said = [bare_answer(text) for _, texts in said_answers(item.prediction) for text in texts]
     gold = [[bare_answer(form) for form in forms] for forms in gold_answers(item.question)]
+    sums = way.sums(said, gold)
     return {
-        **option_metrics("answer", way.sums(said, gold)),
+        **option_metrics("answer", sums._replace(predicted=max(sums.predicted, least))),
         "answer_count": float(len(said)),
         "different_answers": float(len(set(said))),
         "form_errors": float(format_error),
@@ -220,7 +236,7 @@ class ClarifiedTask(AskedBackTask):
     """Answers to the options of its own clarification question, or of the gold one."""
 
     name = "clarified"
-    version = 2
+    version = 3
     flow = CLARIFIED
 
     def columns_by(self, way: OptionsWay) -> tuple[Column, ...]:
@@ -281,12 +297,12 @@ class _ClarifyOutput(ClarifiedOutput):
 
 
 class ClarifyTask(ClarifiedTask):
-    """The whole pipeline, scored by its answers; detection stands beside them. What goes wrong is
-    carried on: a question called unambiguous has no option, and its gold answers count as missed;
-    one that is not ambiguous has no gold, and what is answered to its options is wrong."""
+    """The whole pipeline, scored by the answers to ambiguous questions; detection, of all of them,
+    stands beside. What goes wrong is carried on: an ambiguous question that was called unambiguous,
+    or got no answer, counts as answered once, wrongly, as in the published code."""
 
     name = "clarify"
-    version = 1
+    version = 2
     flow = CLARIFY
     live = LIVE
 
@@ -298,8 +314,11 @@ class ClarifyTask(ClarifiedTask):
         output = item.prediction.task_output
         asks = not isinstance(output, dict) or output.get(VERDICT, False)
         is_wrong = bool(asks) and is_format_error(item, self.asked(item))
+        answers = answer_metrics(item, self.way, format_error=is_wrong, least=1)
+        if not (item.question.ambiguous and gold_answers(item.question)):
+            answers = dict.fromkeys(answers)
         detected = {k: v for k, v in _DETECTS.score(item).items() if k != _NOT_HERE}
-        return {**answer_metrics(item, self.way, format_error=is_wrong), **detected}
+        return {**answers, **detected}
 
     def read_output(self, data: Any) -> Any:
         return read_output(_ClarifyOutput, data)
