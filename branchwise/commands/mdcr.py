@@ -128,7 +128,7 @@ def generate(
     documents: Annotated[int, typer.Option(help="How many documents.")] = 40,
     groups: Annotated[
         int,
-        typer.Option(help="How many groups of 2 to 5 documents, with 10 people each."),
+        typer.Option(help="How many groups of 2 to 5 documents, for 10 scenarios each."),
     ] = 164,
     scenarios: Annotated[
         int | None, typer.Option(help="At most so many scenarios. Default: all that come about.")

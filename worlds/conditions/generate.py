@@ -46,7 +46,7 @@ GENERATOR = 2
 """Raised when the same settings make other questions. Files that do not say it are of the first,
 in which all documents could be had together as a rule."""
 PER_GROUP = 10
-"""Choices of conditions for a group of documents, with their values."""
+"""How many scenarios are drawn for a group of documents."""
 TRUE_SHARE = 0.75
 """How often a value is true."""
 MOST_ALL = 0.05
@@ -100,17 +100,16 @@ class ScenarioDraw:
         self._openings, self._rng = openings, rng
         self.tries = 0
 
-    def of_group(self, number: int, group: Sequence[str]) -> Iterator[DraftScenario]:
-        """The group's scenarios, without those in which someone could not be as they say."""
-        openings = self._openings[self._documents[group[0]].domain]
-        for choice in range(1, PER_GROUP + 1):
-            self.tries += 1
-            chosen = self._chosen(group)
-            values = {id: self._rng.random() < TRUE_SHARE for id in chosen}
-            opening = filled(self._rng.choice(openings), self._rng)
-            mentions = tuple(self._mentions(chosen, values))
-            if can_hold([(chosen[id], value) for id, value in values.items()]):
-                yield DraftScenario(f"g{number}-{choice}", tuple(group), opening, mentions)
+    def scenario(self, id: str, group: Sequence[str]) -> DraftScenario | None:
+        """None where nobody could be as it says."""
+        self.tries += 1
+        chosen = self._chosen(group)
+        values = {id: self._rng.random() < TRUE_SHARE for id in chosen}
+        opening = self._rng.choice(self._openings[self._documents[group[0]].domain])
+        mentions = tuple(self._mentions(chosen, values))
+        if not can_hold([(chosen[id], value) for id, value in values.items()]):
+            return None
+        return DraftScenario(id, tuple(group), filled(opening, self._rng), mentions)
 
     def _count(self, weights: Mapping[int, int]) -> int:
         return self._rng.choices(list(weights), list(weights.values()))[0]
@@ -225,21 +224,25 @@ def draft_set(settings: MdcrSettings) -> DraftSet:
     conditions = empty.finished()
 
     def answerable() -> Iterator[DraftScenario]:
-        """Those of which every answer has an end; few in which all documents can be had."""
+        """Those of which every answer has an end; few in which all documents can be had. One of
+        each group, then a second of each, so that a few scenarios are about many groups."""
         count = having_all = 0
-        for number, group in enumerate(_groups(documents, settings), start=1):
-            for scenario in draw.of_group(number, group):
-                finished = scenario.finished()
-                with suppress(TooManyGroupsError):
-                    answers = {
-                        kind: solve(conditions.problem(finished, kind)).answer.short
-                        for kind in finished.kinds
-                    }
-                    has_all = answers["q2"] == "yes"
-                    if not has_all or having_all + 1 <= MOST_ALL * (count + 1):
-                        having_all += has_all
-                        count += 1
-                        yield scenario
+        groups = list(enumerate(_groups(documents, settings), start=1))
+        for choice, (number, group) in product(range(1, PER_GROUP + 1), groups):
+            scenario = draw.scenario(f"g{number}-{choice}", group)
+            if scenario is None:
+                continue
+            finished = scenario.finished()
+            with suppress(TooManyGroupsError):
+                answers = {
+                    kind: solve(conditions.problem(finished, kind)).answer.short
+                    for kind in finished.kinds
+                }
+                has_all = answers["q2"] == "yes"
+                if not has_all or having_all + 1 <= MOST_ALL * (count + 1):
+                    having_all += has_all
+                    count += 1
+                    yield scenario
 
     scenarios = tuple(islice(answerable(), settings.scenarios))
     return replace(empty, scenarios=scenarios, tries=draw.tries)
