@@ -134,7 +134,7 @@ def unknown_setting(model: type[BaseModel], name: str, within: Sequence[str] = (
     owner: Any = model
     for part in within:
         owner = owner.model_fields[part].annotation if part in owner.model_fields else owner
-    known = {one.word: one for one in declared(model) if one.word}
+    known = {setting.word: setting for setting in declared(model) if setting.word}
     if name in known and len(known[name].path) > 1:
         outer, inner = known[name].path[0], known[name].name
         remedy = f"write {outer}={{{inner!r}: ...}}"
@@ -200,7 +200,7 @@ def digested(settings: BaseModel) -> dict[str, Any]:
     """What answers depend on: patience and streaming do not change them."""
     values = settings.model_dump(mode="json")
     return {
-        one.name: values[one.name]
-        for one in declared(type(settings))
-        if one.setting.changes == "answers"
+        setting.name: values[setting.name]
+        for setting in declared(type(settings))
+        if setting.setting.changes == "answers"
     }

@@ -22,6 +22,7 @@ _TABLE = {
     "ablate": ("ablate:ablate", "Run a study's systems and compare each with its base."),
     "score": ("score:score", "Score a run, or a file of predictions."),
     "report": ("report:report", "Show the scores of one run, or of several side by side."),
+    "gate": ("gate:gate_runs", "Fail where a run is worse than the one before, for a pipeline."),
     "errors": ("errors:errors", "Say where every missing or wrong answer was lost."),
     "trace": ("trace:trace", "Look at runs, question by question and step by step."),
     "fork": ("fork:fork", "Run the rest of a question again, changed from one step on."),

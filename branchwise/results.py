@@ -160,8 +160,10 @@ class ComparedRuns:
             return self.comparisons[run].find(metric, subset)
         except KeyError:
             differences = self.comparisons[run].differences
-            metrics = list(dict.fromkeys(one.metric for one in differences))
-            subsets = dict.fromkeys(one.subset for one in differences if one.metric == metric)
+            metrics = list(dict.fromkeys(difference.metric for difference in differences))
+            subsets = dict.fromkeys(
+                difference.subset for difference in differences if difference.metric == metric
+            )
             raise InputError(
                 f"{metric[:60]!r} on {subset[:60]!r} is not compared",
                 remedy=did_you_mean(subset, subsets)

@@ -28,8 +28,9 @@ class MetricSpread:
     `best` and `worst`: the highest and the lowest epoch mean. All None where n is 0. Of a score
     that is not a mean, `between`, `best` and `worst` are of the epochs' scores, `within` is None.
     `trials`: the epochs' means, in order. `best_of`: for k = 1, 2, ..., what the best of k epochs
-    has (`best_of_k`); of an exact match this is pass@k. `agreement`: share of pairs of epochs of a
-    question that have the same value.
+    has (`best_of_k`); of an exact match this is pass@k. `worst_of`: what the worst of k has; of an
+    exact match pass^k, the chance that k tries are all right. `agreement`: share of pairs of epochs
+    of a question that have the same value.
     """
 
     n: int
@@ -39,6 +40,7 @@ class MetricSpread:
     worst: float | None = None
     trials: tuple[float, ...] = ()
     best_of: tuple[float, ...] = ()
+    worst_of: tuple[float, ...] = ()
     agreement: float | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -101,6 +103,7 @@ def _spread(rows: Iterable[ItemScore], column: Column, epochs: Sequence[int]) ->
     if not table:
         return MetricSpread(0)
     means = tuple(fmean(values) for values in zip(*table, strict=True))
+    sizes = range(1, len(epochs) + 1)
     return MetricSpread(
         len(table),
         fmean(map(stdev, table)),
@@ -108,7 +111,9 @@ def _spread(rows: Iterable[ItemScore], column: Column, epochs: Sequence[int]) ->
         max(means),
         min(means),
         means,
-        tuple(fmean(best_of_k(row, k) for row in table) for k in range(1, len(epochs) + 1)),
+        tuple(fmean(best_of_k(row, k) for row in table) for k in sizes),
+        # The worst is the best with every sign turned.
+        tuple(0.0 - fmean(best_of_k([-v for v in row], k) for row in table) for k in sizes),
         fmean(map(_agreement, table)),
     )
 

@@ -80,9 +80,9 @@ class QueryResult:
 
         An endpoint may return other columns than requested.
         """
-        places = {name: place for place, name in enumerate(self.variables)}
+        indexes = {name: index for index, name in enumerate(self.variables)}
         for row in self.rows:
-            yield tuple(row[places[name]] if name in places else None for name in variables)
+            yield tuple(row[indexes[name]] if name in indexes else None for name in variables)
 
 
 class Match(NamedTuple):

@@ -111,16 +111,16 @@ def _grid_of(table: Table, intervals: Intervals) -> Grid:
     *grouped, label = printed.key_columns
     texts = row_texts(printed)
     spans = []
-    keys = [[row[place] for place in grouped] for row in printed.rows]
+    keys = [[row[index] for index in grouped] for row in printed.rows]
     for _, run in groupby(range(len(keys)), lambda number: keys[number]):
         first, *others = run
-        spans.append((" · ".join(texts[first][place].text for place in grouped), 1 + len(others)))
+        spans.append((" · ".join(texts[first][index].text for index in grouped), 1 + len(others)))
     columns = [
         column
-        for place, one in enumerate(printed.columns)
+        for index, one in enumerate(printed.columns)
         # A key column that is none of those of the rows is the same in all: the caption has it.
-        if place not in (*grouped, label) and not one.is_key
-        for column in _grid_columns(one, [row[place] for row in texts], intervals)
+        if index not in (*grouped, label) and not one.is_key
+        for column in _grid_columns(one, [row[index] for row in texts], intervals)
     ]
     labels = tuple(GridCell(row[label].text) for row in texts)
     column = printed.columns[label]
@@ -306,7 +306,9 @@ def _tabular(grid: Grid, page: Sequence[_Span]) -> Iterator[str]:
     columns = (grid.label, *grid.columns)
     sides = ("l" if column.is_text else "r" for column in columns)
     wide = f">{{\\raggedright\\arraybackslash}}p{{{_LETTERS / 2:.0f}em}}"
-    sides = (wide if _is_long(one) else side for one, side in zip(columns, sides, strict=True))
+    sides = (
+        wide if _is_long(column) else side for column, side in zip(columns, sides, strict=True)
+    )
     yield f"\\begin{{tabular}}{{@{{}}{''.join(sides)}@{{}}}}\n\\toprule\n"
     yield from _group_headings(columns)
     yield _line([_heading(column.title) for column in columns])
@@ -319,7 +321,7 @@ def _tabular(grid: Grid, page: Sequence[_Span]) -> Iterator[str]:
             yield _line([f"\\multicolumn{{{len(columns)}}}{heading}"])
         for row in rows:
             cells = [column.cells[row] for column in columns]
-            yield _line([_cell(cell, one) for cell, one in zip(cells, columns, strict=True)])
+            yield _line([_cell(cell, column) for cell, column in zip(cells, columns, strict=True)])
             if any(cell.under for cell in cells):
                 yield _line([_small(cell.under) for cell in cells])
     yield "\\bottomrule\n\\end{tabular}"

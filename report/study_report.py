@@ -297,7 +297,9 @@ class StudyReport:
                 }
                 for system in self.systems
             ],
-            "comparisons": {name: one.to_json() for name, one in self.comparisons.items()},
+            "comparisons": {
+                name: comparison.to_json() for name, comparison in self.comparisons.items()
+            },
             "questions": [question.to_json() for question in self.questions],
         }
 

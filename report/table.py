@@ -94,8 +94,8 @@ class Table:
 
     def over(self, subset: str) -> "Table":
         """The rows of one subset of the questions, without the column that names it."""
-        place = self.place(SUBSET)
-        rows = tuple(row for row in self.rows if place is None or row[place] == subset)
+        index = self.place(SUBSET)
+        rows = tuple(row for row in self.rows if index is None or row[index] == subset)
         keys = [column.key for column in self.columns if column.key != SUBSET]
         return replace(self, rows=rows).with_columns(keys)
 
@@ -176,10 +176,12 @@ def row_texts(table: Table, line: Callable[[str, int], str] = one_line) -> list[
 
     Every exporter escapes what it gets from here.
     """
-    place = next((n for n, one in enumerate(table.columns) if one.key in ("n", "questions")), None)
+    index = next(
+        (n for n, column in enumerate(table.columns) if column.key in ("n", "questions")), None
+    )
     rows = []
     for row in table.rows:
-        n = row[place] if place is not None else None
+        n = row[index] if index is not None else None
         pairs = zip(table.columns, row, strict=True)
         rows.append([_text(column, cell, n, line) for column, cell in pairs])
     return rows

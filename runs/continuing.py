@@ -141,10 +141,10 @@ def _remedy(path: Path, changed: Sequence[str], agent: "Agent") -> str:
 def with_absolute_paths(system: System) -> System:
     """The system, named so that the run can be resumed from any folder."""
     paths = {
-        one.name: str(Path(value).resolve())
-        for one in SETTINGS
-        if one.setting.holds in ("folder", "kg")
-        and (value := getattr(system, one.name)) is not None
+        setting.name: str(Path(value).resolve())
+        for setting in SETTINGS
+        if setting.setting.holds in ("folder", "kg")
+        and (value := getattr(system, setting.name)) is not None
         and not is_address(value)
     }
     if system.retriever:

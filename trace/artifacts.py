@@ -200,7 +200,7 @@ class Artifact(_View):
     @property
     def repeats(self) -> list[ShownPassage]:
         """Passages that the agent had before it, shown by their titles."""
-        return [ShownPassage(one) for one in listed(self.data.get("repeats"))]
+        return [ShownPassage(entry) for entry in listed(self.data.get("repeats"))]
 
     @property
     def rows(self) -> ResultRows | None:
@@ -212,7 +212,7 @@ class Artifact(_View):
         """What a search by name found; None where there was none."""
         if "matches" not in self.data:
             return None
-        return [ShownMatch(one) for one in listed(self.data["matches"])]
+        return [ShownMatch(entry) for entry in listed(self.data["matches"])]
 
     @property
     def rendered(self) -> Any:

@@ -234,7 +234,7 @@ def show_recorded(page: Path) -> None:
     }
     losses = lost_lines(row.question.question, errors[RUNS[0]])[1:]
     lines = ["lost", *(indented(line.removeprefix("  ")) for line in losses)]
-    if whole := [name for name, one in errors.items() if not one.missing]:
+    if whole := [name for name, error in errors.items() if not error.missing]:
         lines.append(indented(f"lost nothing here: {', '.join(whole)}"))
     _print_lines(lines)
     write_html(report, page)

@@ -103,8 +103,8 @@ def errors(
 def _check_label(name: str | None, scored: ScoredAnswers | None = None) -> None:
     """Raise InputError for a label that no answer has, or none of the run's."""
     own = [scored.error_classes] if scored else [task.error_classes for task in TASKS.values()]
-    known = [] if scored else [name for one in Label for name in (one.value, one.words)]
-    known += [one.key for classes in own if classes for one in classes.types]
+    known = [] if scored else [name for label in Label for name in (label.value, label.words)]
+    known += [error_type.key for classes in own if classes for error_type in classes.types]
     if name is not None:
         _known(name, dict.fromkeys(known), "label")
 

@@ -78,7 +78,7 @@ def solve(
     conditions = read_conditions(file)
     solved = _solved(conditions, scenario or [])
     if json_output:
-        print_json([answer_record(*one, explain=explain) for one in solved])
+        print_json([answer_record(*answer, explain=explain) for answer in solved])
         return
     last = None
     for one, problem, solution in solved:

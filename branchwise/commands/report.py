@@ -64,10 +64,10 @@ from branchwise.runs.studies.names import distinct_names
 Folders = Annotated[
     list[Path], typer.Argument(metavar="DIR...", help="Run folders, or a study's folder.")
 ]
-AsJson = Annotated[
+AggregatesAsJson = Annotated[
     bool, typer.Option("--json", help="Print the aggregates as JSON, one entry per run.")
 ]
-By = Annotated[
+Groupings = Annotated[
     list[str] | None,
     typer.Option(
         help="Break down by branches, steps, operations, domain, answers, calls, "
@@ -83,7 +83,7 @@ def report(
     paths: Folders,
     base: BaseOption = None,
     systems: SystemNames = None,
-    by: By = None,
+    by: Groupings = None,
     scoring: ScoreOptions,
     price: PriceOptions,
     published: PublishedOption = None,
@@ -96,7 +96,7 @@ def report(
     width: TableWidth = "page",
     intervals: IntervalPlace = "below",
     full: Full = False,
-    json_output: AsJson = False,
+    json_output: AggregatesAsJson = False,
 ) -> None:
     """Show the scores of one run, or of several side by side; sends no request and changes nothing.
 
@@ -195,12 +195,16 @@ def print_aggregates(runs: Sequence[tuple[str, object]], systems: Sequence[Syste
     summaries = [
         {
             "name": name,
-            **({"model": one.model, "setting": one.setting, "base": one.base} if several else {}),
+            **(
+                {"model": system.model, "setting": system.setting, "base": system.base}
+                if several
+                else {}
+            ),
             "path": str(path),
-            **_summary(one.run),
-            "comparison": compared[one.name].to_json() if one.name in compared else None,
+            **_summary(system.run),
+            "comparison": compared[system.name].to_json() if system.name in compared else None,
         }
-        for (name, path), one in zip(runs, systems, strict=True)
+        for (name, path), system in zip(runs, systems, strict=True)
     ]
     print_json(summaries)
 
@@ -243,7 +247,7 @@ def _summary(run: ScoredAnswers) -> dict[str, object]:
     document = run.to_json()
     if classes := run.error_classes:
         counts = {subset: error_counts(run, subset) for subset in SUBSETS}
-        document["error_classes"] = {name: one.to_json(classes) for name, one in counts.items()}
+        document["error_classes"] = {name: count.to_json(classes) for name, count in counts.items()}
     document.pop("items")
     for scores in filter(None, (document["lexical"], document["analysis"])):
         scores.pop("items")

@@ -89,9 +89,9 @@ def _print(
     A run that lacks what was asked for says so in its place, unless all lack it.
     """
     missing = []
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         if len(runs) > 1:
-            _lines([*([""] if place else []), f"== {run_name(run.name)}"])
+            _lines([*([""] if index else []), f"== {run_name(run.name)}"])
         try:
             _lines(_text(run, question, epoch, step, passages))
         except InputError as error:

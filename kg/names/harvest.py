@@ -185,11 +185,11 @@ def ends_of(connection: sqlite3.Connection, properties: Iterable[int]) -> dict[i
 def _weighed(lines: str) -> Mapping[str, float]:
     """The head of an English name is its last word, or the last before "of"."""
     weights: dict[str, float] = {}
-    for place, name in enumerate(lines.splitlines()):
+    for index, name in enumerate(lines.splitlines()):
         words = fold(name).words
         head = words[: words.index("of")] if "of" in words[1:] else words
         for word in words:
-            weight = (_HEAD if word == head[-1] else _MODIFIER) * _RARER**place
+            weight = (_HEAD if word == head[-1] else _MODIFIER) * _RARER**index
             weights[stem(word)] = max(weight, weights.get(stem(word), 0.0))
     return weights
 

@@ -162,8 +162,8 @@ def _best(word: _Word, others: Sequence[str]) -> float:
         return float(word.text in others)
     return max(
         (
-            _alike(form, other) * (_RESPELT if place else 1)
-            for place, form in enumerate(word.forms)
+            _alike(form, other) * (_RESPELT if index else 1)
+            for index, form in enumerate(word.forms)
             for other in others
         ),
         default=0.0,

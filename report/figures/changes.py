@@ -59,9 +59,9 @@ def change_grid(report: StudyReport) -> ModelGrid[Comparison] | None:
         return None
     grid = ModelGrid(
         {
-            (model, setting): report.comparisons[one.name]
-            for (model, setting), one in systems.cells.items()
-            if one.name in report.comparisons and report.base_of(one).model == model
+            (model, setting): report.comparisons[cell.name]
+            for (model, setting), cell in systems.cells.items()
+            if cell.name in report.comparisons and report.base_of(cell).model == model
         }
     )
     return grid if len(grid.models) > 1 else None

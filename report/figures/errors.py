@@ -111,7 +111,7 @@ def _by_error(
         counts.update(errors.found)
         unknown.update(errors.unknown)
         for group in classes.classes:
-            keys = {one.key for one in group.types}
+            keys = {error_type.key for error_type in group.types}
             if keys & errors.found:
                 counts[group.key] += 1
             elif keys & errors.unknown:
@@ -136,7 +136,7 @@ class ErrorShares:
 
     def types(self, group: ErrorClass[Any]) -> list[ErrorType[Any]]:
         """Those of a class that any item is of."""
-        return [one for one in group.types if self._is_used(one)]
+        return [error_type for error_type in group.types if self._is_used(error_type)]
 
     def _is_used(self, error: AnyError) -> bool:
         return has_any(error, (counts for _, counts in self.systems))

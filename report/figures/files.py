@@ -47,7 +47,7 @@ def figure_files(report: StudyReport) -> dict[str, bytes]:
             draw_cost(cost) if cost else None,
             draw_ceilings(report, ways) if ways else None,
         ]
-        return captioned([one for one in drawn if one])
+        return captioned([figure for figure in drawn if figure])
 
 
 def captioned(drawn: Sequence[Drawing]) -> dict[str, bytes]:
@@ -56,7 +56,7 @@ def captioned(drawn: Sequence[Drawing]) -> dict[str, bytes]:
     for drawing in drawn:
         for artist in drawing.figure.findobj(lambda artist: artist.get_gid() is not None):
             artist.set_gid(None)
-    files = {f"{one.name}.{kind}": saved(one, kind) for one in drawn for kind in FORMATS}
+    files = {f"{figure.name}.{kind}": saved(figure, kind) for figure in drawn for kind in FORMATS}
     return {**files, CAPTIONS: f"{captions}\n".encode()}
 
 

@@ -108,8 +108,8 @@ def _recall_by(report: StudyReport, by: str) -> Lines | None:
     main, (words, x) = report.task.main, _PROPERTIES[by]
 
     def means(analysis: Analysis) -> Mapping[str, SizedMean]:
-        bins = [one for one in analysis.breakdown(by).bins if one.label != UNKNOWN]
-        return {one.label: (one.aggregates[main.key], one.questions) for one in bins}
+        bins = [group for group in analysis.breakdown(by).bins if group.label != UNKNOWN]
+        return {group.label: (group.aggregates[main.key], group.questions) for group in bins}
 
     caption = (
         f"{capital(main.name)} against the number of {x}: means with 95% bootstrap intervals over "

@@ -68,22 +68,22 @@ def _draw(one: _Figure, counts: Histogram) -> "Figure":
     """A row a value, a bar a subset, as the share of all of the subset."""
     from matplotlib.patches import Patch
 
-    kinds = [place for place, whole in enumerate(_wholes(counts)) if whole]
+    kinds = [index for index, whole in enumerate(_wholes(counts)) if whole]
     names = list(counts)
     figure, (axes,) = new_figure(0.9 + len(names) * row_height(names, 0.24))
-    for shift, place in enumerate(kinds):
-        whole = _wholes(counts)[place]
+    for shift, index in enumerate(kinds):
+        whole = _wholes(counts)[index]
         rows = [row + (shift - (len(kinds) - 1) / 2) * _BAR for row in range(len(names))]
-        shares = [100 * count[place] / whole for count in counts.values()]
-        axes.barh(rows, shares, _BAR, edgecolor=BLACK, linewidth=0.4, **_LOOKS[place])
+        shares = [100 * count[index] / whole for count in counts.values()]
+        axes.barh(rows, shares, _BAR, edgecolor=BLACK, linewidth=0.4, **_LOOKS[index])
     name_rows(axes, names)
     axes.set_title(one.rows)
     axes.set_xlim(left=0)
     axes.set_xlabel(f"{one.whole}, %")
     axes.grid(axis="x", color="0.9", linewidth=0.5)
     axes.set_axisbelow(True)
-    handles = [Patch(edgecolor=BLACK, linewidth=0.4, **_LOOKS[place]) for place in kinds]
-    add_legend(figure, handles, [_NAMES[place] for place in kinds])
+    handles = [Patch(edgecolor=BLACK, linewidth=0.4, **_LOOKS[index]) for index in kinds]
+    add_legend(figure, handles, [_NAMES[index] for index in kinds])
     return figure
 
 

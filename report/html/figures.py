@@ -84,7 +84,7 @@ def inlined(drawing: Drawing, report: str, title: str, description: str) -> Mark
     made = Element("svg", {"viewBox": box, "role": "img", "stroke-linejoin": "round"})
     SubElement(made, "title").text = short(title)
     SubElement(made, "desc").text = short(description)
-    parts = [one for one in root if one.tag in (f"{_SVG}g", f"{_SVG}defs")]
+    parts = [element for element in root if element.tag in (f"{_SVG}g", f"{_SVG}defs")]
     made.extend(part for part in parts if part.find(f"{_SVG}style") is None)
     for one in [*made.iter()][3:]:
         _become_part(one)
@@ -250,7 +250,7 @@ def _errors(report: StudyReport, shares: ErrorShares) -> Figure:
         rows.append(row(group.title, group))
         if by_paper := group.published:
             rows.append(row(f"· {by_paper.title}: {by_paper.words}", by_paper))
-        rows += [row(f"· {one.words}", one) for one in shares.types(group)]
+        rows += [row(f"· {error_type.words}", error_type) for error_type in shares.types(group)]
     names = (short(name, MAX_NAME) for name, _ in shares.systems)
     table = PageTable(shares.title, ("", *names), tuple(rows), notes=(_SHARES,))
     description = f"shares of items of {counted(len(every), 'system')} with each error"

@@ -34,7 +34,7 @@ def questions_json(report: StudyReport) -> str:
     document = {
         "systems": [short(system.name, MAX_NAME) for system in report.systems],
         "bases": [numbers[system.base] for system in report.systems],
-        "labels": [one.words for one in ANSWER_ERRORS.types],
+        "labels": [error_type.words for error_type in ANSWER_ERRORS.types],
         "epochs": len(
             {answer.epoch for question in report.questions for answer in question.answers}
         ),
@@ -88,9 +88,9 @@ def _answer(
         "e": answer.epoch,
         "m": [None if mean is None else round(mean, 3) for mean in means],
         "l": [
-            place
-            for place, one in enumerate(ANSWER_ERRORS.types)
-            if answer.errors and one.holds(answer.errors)
+            index
+            for index, error_type in enumerate(ANSWER_ERRORS.types)
+            if answer.errors and error_type.holds(answer.errors)
         ],
         "b": branches,
         "u": [[short(name), _wrong_texts(answer, [name])] for name in alone],

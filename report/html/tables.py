@@ -97,28 +97,28 @@ def laid_out(table: Table, bases: Collection[str] = ()) -> PageTable:
     printed = table.as_printed()
     *groups, label = printed.key_columns
     keys = {*groups, label}
-    places = [
-        place
-        for place, column in enumerate(printed.columns)
-        if not column.is_key and column.unit != "p" and place not in keys
+    indexes = [
+        index
+        for index, column in enumerate(printed.columns)
+        if not column.is_key and column.unit != "p" and index not in keys
     ]
-    headings = [printed.columns[place] for place in places]
+    headings = [printed.columns[index] for index in indexes]
     marked = bases if label == printed.place(SYSTEM) else ()
     rows = zip(printed.rows, row_texts(printed, short), strict=True)
     laid: list[PageRow] = []
-    for _, grouped in groupby(rows, lambda pair: [pair[0][place] for place in groups]):
+    for _, grouped in groupby(rows, lambda pair: [pair[0][index] for index in groups]):
         pairs = list(grouped)
         if groups:
-            name = " · ".join(pairs[0][1][place].text for place in groups)
+            name = " · ".join(pairs[0][1][index].text for index in groups)
             laid.append(PageRow(PageCell(name), kind="group"))
         for row, texts in pairs:
-            cells = tuple(_cell(printed, row, texts, place) for place in places)
+            cells = tuple(_cell(printed, row, texts, index) for index in indexes)
             laid.append(PageRow(PageCell(texts[label].text), cells, _kind(printed, row, marked)))
     return PageTable(
         short(printed.caption),
         (printed.columns[label].title, *(short(heading.title) for heading in headings)),
         tuple(laid),
-        tuple(n for n, one in enumerate(headings, 1) if one.unit == "text"),
+        tuple(n for n, heading in enumerate(headings, 1) if heading.unit == "text"),
         tuple(short(note) for note in printed.notes),
         tuple((short(name), span) for name, span in column_groups(headings)),
     )
@@ -131,12 +131,12 @@ def mean_cell(mean: Aggregate, questions: int | None = None) -> PageCell:
 
 
 def _cell(
-    table: Table, row: Sequence[CellValue], texts: Sequence[CellText], place: int
+    table: Table, row: Sequence[CellValue], texts: Sequence[CellText], index: int
 ) -> PageCell:
-    cell, after = texts[place], place + 1
+    cell, after = texts[index], index + 1
     under, mark = " ".join(part for part in (cell.interval, cell.n) if part), cell.mark
     if after < len(row) and table.columns[after].unit == "p":
-        p, change = row[after], row[place]
+        p, change = row[after], row[index]
         under = f"{under} p {texts[after].text}" if p is not None else under
         if isinstance(p, float) and isinstance(change, Aggregate):
             mark = change_mark(change.mean, p)

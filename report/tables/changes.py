@@ -108,7 +108,8 @@ def _with_words(report: StudyReport, table: Table) -> Table:
     """For programs, what must be kept in mind of each row, and what it is compared with."""
     columns = [TableColumn("cautions", "to be kept in mind", "text", printed=False)]
     words: dict[str, list[CellValue]] = {
-        name: ["; ".join(one.cautions) or None] for name, one in report.comparisons.items()
+        name: ["; ".join(comparison.cautions) or None]
+        for name, comparison in report.comparisons.items()
     }
     if len(report.bases) > 1:
         columns.append(TableColumn("against", "compared with", "text", printed=False))

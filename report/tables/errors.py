@@ -77,7 +77,7 @@ def _items(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) -
     rows: list[list[CellValue]] = []
     for counts in every:
         row: list[CellValue] = []
-        for key in (one.key for one in types):
+        for key in (error_type.key for error_type in types):
             # None where it is known of none.
             known = counts.known[key] or not counts.items
             inexact_known = counts.inexact_known[key] or not counts.inexact

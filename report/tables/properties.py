@@ -30,7 +30,7 @@ def breakdown_tables(report: StudyReport) -> Iterator[Table]:
 def breakdown_table(report: StudyReport, name: str) -> Table:
     """The headline metrics by a property; without rows where no question has it."""
     grouping = grouping_of(report.task, name)
-    headline = ((one.key, one.title, one.heading) for one in report.task.headline)
+    headline = ((column.key, column.title, column.heading) for column in report.task.headline)
     metrics = [*headline, *(_CEILINGS if report.analysed else ())]
     columns = (
         system_column(),
@@ -44,9 +44,9 @@ def breakdown_table(report: StudyReport, name: str) -> Table:
         # Of entities, where the items have traces.
         has_any = system.run.analysis or not report.task.is_attributable
         if has_any and (breakdown := system.run.breakdown(name)):
-            for one in breakdown.bins:
-                means = (one.aggregates[key] for key, _, _ in metrics)
-                rows.append((system.name, one.label, one.questions, one.items, *means))
+            for group in breakdown.bins:
+                means = (group.aggregates[key] for key, _, _ in metrics)
+                rows.append((system.name, group.label, group.questions, group.items, *means))
     notes = [_CEILINGS_SAY] if report.analysed else []
     if any(row[1] == UNKNOWN for row in rows):
         notes.append(f"{UNKNOWN}: questions without it, which tests leave out.")

@@ -136,8 +136,8 @@ def strategy_tables(report: StudyReport) -> Iterator[Table]:
     for subset in report.subsets:
         for (model, named), systems in rows.items():
             means = (
-                systems[name].mean(one.key, subset).mean if name in systems else None
-                for name, one in product(hints, metrics)
+                systems[name].mean(metric.key, subset).mean if name in systems else None
+                for name, metric in product(hints, metrics)
             )
             lines.append((model, named, report.called(subset), *means))
     title, notes = "Strategies and hints", _notes(metrics)
@@ -162,7 +162,9 @@ def crossed_tables(report: StudyReport) -> Iterator[Table]:
     )
     rows: list[tuple[CellValue, ...]] = []
     for (name, cells), line in product(by_system.items(), lines):
-        means = (cells.get((line, at), {}).get(one.key) for at, one in product(groups, metrics))
+        means = (
+            cells.get((line, at), {}).get(metric.key) for at, metric in product(groups, metrics)
+        )
         rows.append((name, "all questions" if line == _ALL else line[1], *means))
     title = f"By {down.words} and {across.words}"
     yield Table("crossed", title, columns, tuple(rows), _notes(metrics), section="scores")
@@ -170,7 +172,7 @@ def crossed_tables(report: StudyReport) -> Iterator[Table]:
 
 def _metrics(report: StudyReport) -> list[Column]:
     """Those of the published tables: the headline but for the exact match."""
-    return [one for one in report.task.headline if one.role != "exact"]
+    return [column for column in report.task.headline if column.role != "exact"]
 
 
 def _notes(metrics: Sequence[Column]) -> tuple[str, ...]:
@@ -179,9 +181,9 @@ def _notes(metrics: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _columns(groups: Sequence[str], metrics: Sequence[Column]) -> Iterator[TableColumn]:
-    for (slug, group), one in product(zip(slugs(groups), groups, strict=True), metrics):
-        title = one.short or one.title
-        yield TableColumn(f"{slug}_{one.key}", title, one.unit, one.digits, group=group)
+    for (slug, group), metric in product(zip(slugs(groups), groups, strict=True), metrics):
+        title = metric.short or metric.title
+        yield TableColumn(f"{slug}_{metric.key}", title, metric.unit, metric.digits, group=group)
 
 
 def _crossed(

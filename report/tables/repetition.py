@@ -1,6 +1,7 @@
 """How far matchers agree, and how far epochs differ."""
 
 from collections.abc import Iterator
+from itertools import product
 
 from branchwise.base.numbers import number, ordinal
 from branchwise.eval.epochs import MEAN_RECALL, UNION_RECALL
@@ -49,8 +50,9 @@ _AGREEMENT = (
     "questions."
 )
 _BEST_OF = (
-    "Best of k: mean over questions of the highest of k epochs, over all choices of k; of exact "
-    "match this is pass@k. 1st epoch: its mean; in traces and files of answers it is epoch 0."
+    "Best and worst of k: mean over questions of the highest and the lowest of k epochs, over all "
+    "choices of k; of exact match these are pass@k and pass^k. 1st epoch: its mean; in traces and "
+    "files of answers it is epoch 0."
 )
 _MOST_TRIALS = 5
 _TOLD_K = (2, 3, 5, 10, 20, 50, 100)
@@ -86,8 +88,8 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
                 one = spread.metrics[subset][metric.key]
                 values: list[CellValue] = [getattr(one, column.key) for column in measures]
                 # None for epochs that the system does not have.
-                for trials, count in ((one.trials, most), (one.best_of[1:], most - 1)):
-                    values += [*trials, *[None] * (count - len(trials))]
+                for trials in (one.trials, one.best_of[1:], one.worst_of[1:]):
+                    values += [*trials, *[None] * (most - (trials is not one.trials) - len(trials))]
                 rows.append(
                     (name, report.called(subset), metric.title, one.n, spread.epochs, *values)
                 )
@@ -109,7 +111,7 @@ def _trials_table(whole: Table, most: int) -> Table:
     chosen = whole.with_columns({SYSTEM, SUBSET, "metric", *(column.key for column in trials)})
     keys = [column for column in chosen.columns if column.unit == "text"]
     rows = (row for row in chosen.rows if any(cell is not None for cell in row[len(keys) :]))
-    title = "Each epoch, and the best of several"
+    title = "Each epoch, and the best and worst of several"
     return Table("trials", title, (*keys, *trials), tuple(rows), (_BEST_OF,))
 
 
@@ -121,8 +123,8 @@ def _trial_columns(most: int, *, printed: bool) -> tuple[TableColumn, ...]:
         title, heading = f"{ordinal(n)} epoch", f"{ordinal(n)}\nepoch"
         shown = printed and not is_long
         columns.append(TableColumn(f"epoch_{n}", title, printed=shown, heading=heading))
-    for k in range(2, most + 1):
-        title, heading = f"best of {k}", f"best\nof {k}"
+    for end, k in product(("best", "worst"), range(2, most + 1)):
+        title, heading = f"{end} of {k}", f"{end}\nof {k}"
         shown = printed and (k in (most, *_TOLD_K) or not is_long)
-        columns.append(TableColumn(f"best_of_{k}", title, printed=shown, heading=heading))
+        columns.append(TableColumn(f"{end}_of_{k}", title, printed=shown, heading=heading))
     return tuple(columns)

@@ -53,7 +53,7 @@ def systems_table(report: StudyReport) -> Table:
     for system in report.systems:
         changes = ", ".join(f"{key}: {_setting(value)}" for key, value in system.changes.items())
         models = dict.fromkeys(role.model for role in system.run.costs.roles)
-        inert = "; ".join(f"{one.what}: {one.how}" for one in system.run.inert.values())
+        inert = "; ".join(f"{part.what}: {part.how}" for part in system.run.inert.values())
         rows.append(
             (
                 system.name,
@@ -71,7 +71,7 @@ def systems_table(report: StudyReport) -> Table:
         before = f"{system.name}: " if len(report.systems) > 1 else ""
         notes += [f"{before}{words}" for words in system.run.told_of_calls]
     for system in report.systems:
-        notes += [f"{system.name}: {one.words}." for one in system.run.inert.values()]
+        notes += [f"{system.name}: {part.words}." for part in system.run.inert.values()]
     return Table("systems", "Systems", columns, tuple(rows), tuple(notes), section="summary")
 
 

@@ -105,8 +105,8 @@ def _explained_lines(problem: ConditionsProblem, solution: Solution) -> Iterator
 
 
 def _origins_lines(problem: ConditionsProblem, found: GroupExplanation) -> Iterator[str]:
-    for place, origin in enumerate(found.origins):
-        start = "or " if place else ""
+    for index, origin in enumerate(found.origins):
+        start = "or " if index else ""
         yield f"{start}{_origin_words(problem, origin)}"
         for cause in origin.left_out:
             stands = f"{cause.condition} is left out, for {cause.source} stands for it"

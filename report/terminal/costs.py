@@ -156,7 +156,9 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
     yield _table((*(f"calls of\n{role}" for role in roles), *_AT_MOST), systems, totals, bounds)
     if plan.grading:
         yield plain("")
-        yield _table(_GRADING, [(one.system, one) for one in plan.grading], [], _graded_cells)
+        yield _table(
+            _GRADING, [(grading.system, grading) for grading in plan.grading], [], _graded_cells
+        )
     yield _plan_notes(plan)
 
 

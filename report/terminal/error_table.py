@@ -76,7 +76,9 @@ def error_tables(runs: Sequence[tuple[str, ErrorTotals]]) -> "Iterator[Renderabl
     columns = [(run_name(name), totals.subsets["all"]) for name, totals in runs]
     if len(runs) == 1:
         subsets = runs[0][1].subsets
-        columns = [(name, one) for name, one in subsets.items() if name != "all" and one.items]
+        columns = [
+            (name, subset) for name, subset in subsets.items() if name != "all" and subset.items
+        ]
         # All of them only where it says more than one of them.
         columns += [] if len(columns) == 1 else [("all", subsets["all"])]
     for start in range(0, len(columns), _MOST_RUNS):
@@ -155,7 +157,7 @@ def task_error_tables(report: StudyReport) -> "Iterator[RenderableType]":
     rows: list[tuple[AnyError, str, str]] = []
     for group in classes.classes:
         rows.append((group, "bold", group.title))
-        rows += [(one, "", f"  {one.title}") for one in group.types]
+        rows += [(error_type, "", f"  {error_type.title}") for error_type in group.types]
     runs = [(system.name, error_counts(system.run, "all")) for system in report.systems]
     for chosen in _side_by_side(runs, max(len(words) for *_, words in rows)):
         yield heading("items by error", [name for name, _ in runs])

@@ -182,10 +182,10 @@ def columns_as_mentioned(answer: QueryResult, sparql: str) -> QueryResult:
     if _EVERYTHING.match(query) is None:
         return answer
     mentioned = list(dict.fromkeys(_VARIABLE.findall(query)))
-    places = {name: place for place, name in enumerate(mentioned)}
+    indexes = {name: index for index, name in enumerate(mentioned)}
     order = sorted(
         range(len(answer.variables)),
-        key=lambda column: places.get(answer.variables[column], len(places)),
+        key=lambda column: indexes.get(answer.variables[column], len(indexes)),
     )
     return dataclasses.replace(
         answer,

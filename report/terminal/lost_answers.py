@@ -123,8 +123,12 @@ def task_error_lines(
         lines.append(f"  failed: {short(answered.error)}")
     beside = task.beside(answered.question, answered.prediction) or ()
     lines += (f"  {line}" for line in few([*_differences(beside)], _MOST_PAIRS))
-    lines += (f"  {one.title}: {one.words}" for one in classes.types if one.key in errors.found)
-    unknown = [one.title for one in classes.types if one.key in errors.unknown]
+    lines += (
+        f"  {error_type.title}: {error_type.words}"
+        for error_type in classes.types
+        if error_type.key in errors.found
+    )
+    unknown = [error_type.title for error_type in classes.types if error_type.key in errors.unknown]
     lines += [f"  unknown: {', '.join(unknown)}"] if unknown else []
     return [printable(line) for line in lines]
 

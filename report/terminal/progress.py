@@ -62,7 +62,7 @@ class OutagePrinter:
     def look(self) -> None:
         """Print what is new."""
         assert self._outages is not None
-        now = {one.server: one for one in self._outages.now()}
+        now = {outage.server: outage for outage in self._outages.now()}
         for server in [second for second in self._seconds if second not in now]:
             gone = duration(self._seconds.pop(server))
             self._printed.pop(server, None)
@@ -131,8 +131,8 @@ class _Display(ABC):
 
         parts = self._parts()
         if outages := self._outages:
-            for one in outages.now():
-                line = _outage_line(one, outages.patience, self._waiting)
+            for outage in outages.now():
+                line = _outage_line(outage, outages.patience, self._waiting)
                 parts.append(Text(line, "yellow", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
 

@@ -63,17 +63,17 @@ def body(table: Table) -> "RichTable":
     """The rows of a table, those of a subset or system under its name where there are several."""
     printed = table.as_printed()
     *groups, label = printed.key_columns
-    places = [
-        place
-        for place, column in enumerate(printed.columns)
-        if not column.is_key and place not in (*groups, label)
+    indexes = [
+        index
+        for index, column in enumerate(printed.columns)
+        if not column.is_key and index not in (*groups, label)
     ]
     n_place = printed.place("n")
     cells = []
     for row in printed.rows:
         n = row[n_place] if n_place is not None else None
-        cells.append([_cell(printed.columns[place], row[place], n) for place in places])
-    heads, cells = in_groups([printed.columns[place] for place in places], cells)
+        cells.append([_cell(printed.columns[index], row[index], n) for index in indexes])
+    heads, cells = in_groups([printed.columns[index] for index in indexes], cells)
     # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.
     first = zip(printed.columns, printed.rows[0], strict=True)
     width = sum(2 * (column.digits + 2) + 1 for column, c in first if isinstance(c, Aggregate))
@@ -83,7 +83,7 @@ def body(table: Table) -> "RichTable":
         padded = "\n" * (lines - head.count("\n")) + head
         drawn.add_column(plain(padded), justify="right", no_wrap=True)
     pairs = zip(printed.rows, cells, strict=True)
-    for group, rows in groupby(pairs, lambda pair: [str(pair[0][place]) for place in groups]):
+    for group, rows in groupby(pairs, lambda pair: [str(pair[0][index]) for index in groups]):
         if groups:
             drawn.add_section()
             drawn.add_row(plain(run_name(" · ".join(group)), "bold"))

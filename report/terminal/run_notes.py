@@ -179,7 +179,7 @@ def module_notes(
     `epochs`: whether questions were asked more than once, so that items are counted.
     """
     for name, work, inert in runs:
-        lines = [(one.words, NOTICE) for one in inert.values()]
+        lines = [(part.words, NOTICE) for part in inert.values()]
         if lines := [*lines, *module_lines(work, "item" if epochs else "question")]:
             text = plain(f"\n{run_name(name)}" if len(runs) > 1 else "")
             for line, style in lines:

@@ -99,7 +99,7 @@ class RayPool:
                 opened = [reference for _, reference in self._begun]
                 ray.wait(opened, num_returns=1)
                 ready, _ = ray.wait(opened, num_returns=len(opened), timeout=_STRAGGLERS)
-                deaths = [death for one in ready if (death := self._death(one))]
+                deaths = [death for worker in ready if (death := self._death(worker))]
                 if len(deaths) < len(self._begun):
                     return
                 self._begun = [self.worker() for _ in self._begun]

@@ -44,10 +44,12 @@ def analyse(
     listed = list(items)
     examined = examine_items(path, listed)
     traced = tuple(
-        TracedItem(item, one.matches, one.evidence, metrics=metrics[item.question.id, item.epoch])
-        for item, one in zip(listed, examined, strict=True)
+        TracedItem(
+            item, result.matches, result.evidence, metrics=metrics[item.question.id, item.epoch]
+        )
+        for item, result in zip(listed, examined, strict=True)
     )
-    errors = tuple(one.errors for one in examined)
+    errors = tuple(result.errors for result in examined)
     if reach and reach.of_corpus:
         brought, of = found_in_any_epoch(traced), reach.of
 
@@ -58,11 +60,11 @@ def analyse(
             return {pair for pair in missing if of(key, pair) is False}
 
         errors = tuple(
-            with_reach(one, absent(item), reach.passages.get(item.item.gold_key, {}))
-            for one, item in zip(examined, traced, strict=True)
+            with_reach(result, absent(item), reach.passages.get(item.item.gold_key, {}))
+            for result, item in zip(examined, traced, strict=True)
         )
     run = TracedRun(traced, errors)
-    modules = total_work(one.modules for one in examined)
+    modules = total_work(result.modules for result in examined)
     return Analysis(lambda: run, get_task(scores.scorer.task), scores.items, reach, modules)
 
 

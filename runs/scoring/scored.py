@@ -270,7 +270,7 @@ class ScoredAnswers:
             "costs": self.costs.to_json(),
             "models": self.settled.to_json(),
             "modules": self.modules.to_json(),
-            "did_nothing": [one.words for one in self.inert.values()],
+            "did_nothing": [part.words for part in self.inert.values()],
             "left_out": [one.to_json() for one in self.left_out],
             "remarks": [remark.to_json() for remark in self.remarks],
             "analysis": self.analysis.to_json() if self.analysis else None,

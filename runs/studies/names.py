@@ -24,7 +24,7 @@ def system_name(
     """What differs from the base, in words: "+expansion, k=15"; "base" if nothing does. `levels`:
     all values of each factor, which tell how much of one must be said; `model`: the name to begin
     with where several have a base of their own."""
-    parts = [_change(key, one, base.get(key), levels[key]) for key, one in changes.items()]
+    parts = [_change(key, change, base.get(key), levels[key]) for key, change in changes.items()]
     return _bounded(", ".join([model, *parts] if model else parts or [BASE]), MAX_NAME)
 
 

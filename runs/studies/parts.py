@@ -104,7 +104,7 @@ class StudyPlugins:
 
     def _place_of(self, name: str) -> KeyPath:
         """Where a plug-in is named, which has no settings in the file."""
-        key = next((key for key, one in self._nodes.items() if one.name == name), None)
+        key = next((key for key, node in self._nodes.items() if node.name == name), None)
         if key is not None:
             return ("nodes", key)
         kind = "tools" if any(tool.name == name for tool in self._tools.values()) else "retriever"

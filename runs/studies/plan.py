@@ -197,7 +197,7 @@ class StudyPlan:
     @property
     def unpriced(self) -> tuple[str, ...]:
         models = [model for system in self.systems for model in system.unpriced]
-        models += [one.demand.spec for one in self.grading if one.cost is None]
+        models += [grading.demand.spec for grading in self.grading if grading.cost is None]
         return tuple(dict.fromkeys(models))
 
     def to_json(self) -> dict[str, Any]:
@@ -209,7 +209,7 @@ class StudyPlan:
             "at_most": vars(self.at_most),
             "scored_by": list(self.scored_by),
             "unpriced": list(self.unpriced),
-            "grading": [one.to_json() for one in self.grading],
+            "grading": [grading.to_json() for grading in self.grading],
             "expected": self.expected.to_json() if self.expected else None,
         }
 
@@ -288,8 +288,8 @@ def plan_systems(
         epochs=epochs,
         models=(),
         systems=planned,
-        within=_sum(one.within for one in planned),
-        at_most=_sum(one.at_most for one in planned),
+        within=_sum(system.within for system in planned),
+        at_most=_sum(system.at_most for system in planned),
         max_cost=pace.max_cost,
         scored_by=() if grading else _scorers(scoring, systems),
         as_of=prices.as_of.isoformat() if prices.as_of and used else None,

@@ -124,7 +124,9 @@ class _Systems:
         # What each changes, the model aside: the same words for each model.
         aside = [{k: v for k, v in draft.changes.items() if k != MODEL} for draft in drafts]
         unique = [one for n, one in enumerate(aside) if one not in aside[:n]]
-        settings = distinct_names(system_name(one, self.base, self.levels) for one in unique)
+        settings = distinct_names(
+            system_name(changes, self.base, self.levels) for changes in unique
+        )
         each = len(drafts) // (len(several) or 1)
         return [
             NamedSystem(
@@ -205,7 +207,7 @@ class _Systems:
         study = self.study
         values: list[tuple[str, Value, KeyPath]] = [
             *((key, value, ("base", key)) for key, value in study.base.items()),
-            *((MODEL, one, ("base", MODEL_LIST, n)) for n, one in enumerate(study.models)),
+            *((MODEL, model, ("base", MODEL_LIST, n)) for n, model in enumerate(study.models)),
         ]
         for key, levels in study.factors.items():
             values += [(key, value, ("factors", key, n)) for n, value in enumerate(levels)]

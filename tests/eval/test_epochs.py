@@ -29,7 +29,7 @@ def test_spread_of_a_metric_by_hand() -> None:
     assert spread is not None
     found = spread.metrics["all"]["em"]
     # a: sqrt((1/4 + 1/4 + 0) / 2) = 1/2; b: 0. Epochs: 1, 1/2, 3/4.
-    # Of a's pairs of epochs the best are 1, 1 and 1/2; none of them agree.
+    # Of a's pairs of epochs the best are 1, 1 and 1/2, the worst 0, 0 and 1/2; none of them agree.
     assert found == MetricSpread(
         n=2,
         within=0.25,
@@ -38,6 +38,7 @@ def test_spread_of_a_metric_by_hand() -> None:
         worst=0.5,
         trials=(1.0, 0.5, 0.75),
         best_of=(0.75, pytest.approx((2.5 / 3 + 1) / 2), 1.0),  # type: ignore[arg-type]
+        worst_of=(0.75, pytest.approx((0.5 / 3 + 1) / 2), 0.5),  # type: ignore[arg-type]
         agreement=0.5,
     )
     assert spread.epochs == 3
@@ -49,7 +50,7 @@ def test_only_questions_with_every_epoch_are_compared() -> None:
     spread = epoch_spread(items, [EM])
     assert spread is not None
     assert spread.metrics["all"]["em"] == MetricSpread(
-        1, stdev([0, 1]), stdev([0, 1]), 1.0, 0.0, (0.0, 1.0), (0.5, 1.0), 0.0
+        1, stdev([0, 1]), stdev([0, 1]), 1.0, 0.0, (0.0, 1.0), (0.5, 1.0), (0.5, 0.0), 0.0
     )
     assert spread.metrics["ambiguous"]["em"] == MetricSpread(0)
     assert spread.union["all"]["mean_recall"].n == 2
