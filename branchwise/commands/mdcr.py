@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -37,6 +38,7 @@ from branchwise.report.terminal.conditional_answers import (
     Differences,
     answer_lines,
     answer_record,
+    balance_table,
     differences_table,
     scenario_lines,
     statistics_record,
@@ -45,7 +47,9 @@ from branchwise.report.terminal.conditional_answers import (
 from branchwise.report.terminal.console import console, echo, print_json
 from branchwise.report.terminal.progress import ProgressBar
 from branchwise.runs.store.results import StoredJudgements
+from branchwise.worlds.conditions.balance import answer_balance
 from branchwise.worlds.conditions.generate import (
+    GENERATOR,
     DraftSet,
     MdcrSettings,
     draft_set,
@@ -148,7 +152,8 @@ def generate(
     out: Annotated[Path, typer.Option(help="JSON file to write.")],
     documents: Annotated[int, typer.Option(help="How many documents.")] = 40,
     groups: Annotated[
-        int, typer.Option(help="How many groups of 2 to 5 documents, 5 choices of conditions each.")
+        int,
+        typer.Option(help="How many groups of 2 to 5 documents, for 10 scenarios each."),
     ] = 164,
     scenarios: Annotated[
         int | None, typer.Option(help="At most so many scenarios. Default: all that come about.")
@@ -170,7 +175,8 @@ def generate(
     check_place(out)
     settings = MdcrSettings(documents, groups, scenarios, seed)
     wording = (writer or "grammar").partition("@")[0]  # not where the model is
-    about = {"generated": True, **asdict(settings), "wording": wording}
+    made_by = {"generator": GENERATOR, "version": version("branchwise")}
+    about = {"generated": True, **made_by, **asdict(settings), "wording": wording}
     keys = read_keys(key)
     drafts = draft_set(settings)
     if writer is not None:
@@ -179,8 +185,8 @@ def generate(
     _write(out, generated)
     left_out = drafts.tries - len(generated.scenarios)
     echo(
-        f"{drafts.tries:,} scenarios were drawn; left out as contradictory, repeated or endless: "
-        f"{left_out:,}"
+        f"{drafts.tries:,} scenarios were drawn; left out as contradictory, endless, or too many "
+        f"in which all documents can be had: {left_out:,}"
     )
     _print_statistics(generated)
     echo(f"next: branchwise mdcr solve {out} --explain")
@@ -214,12 +220,16 @@ def _write(out: Path, found: ConditionsSet) -> None:
 def _print_statistics(
     found: ConditionsSet, gold: str = "minimal", *, json_output: bool = False
 ) -> None:
-    counted = describe_conditions(found, questions_of(found))
+    questions = questions_of(found)
+    counted = describe_conditions(found, questions)
+    balance = answer_balance(found, questions)
     differences = _differences(found) if gold == "authors" else None
     if json_output:
-        print_json(statistics_record(counted) | ({"authors": differences} if differences else {}))
+        record = statistics_record(counted, balance)
+        print_json(record | ({"authors": differences} if differences else {}))
         return
     console().print(statistics_table(counted))
+    console().print(balance_table(balance))
     if differences:
         console().print(differences_table(differences))
 

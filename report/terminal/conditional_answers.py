@@ -23,6 +23,7 @@ from branchwise.corpora.conditions.explanation import (
 from branchwise.corpora.conditions.question import PUBLISHED_MDCR, MdcrStatistics
 from branchwise.corpora.conditions.solver import Solution
 from branchwise.report.terminal.cells import counts_table
+from branchwise.worlds.conditions.balance import PUBLISHED_BALANCE, AnswerBalance
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -185,13 +186,40 @@ def statistics_table(found: MdcrStatistics) -> "Table":
     return table
 
 
-def statistics_record(found: MdcrStatistics) -> dict[str, Any]:
+def balance_table(balance: AnswerBalance) -> "Table":
+    """How evenly a set's questions are answered, beside MDCR's."""
+
+    def number(format: str, value: Callable[[AnswerBalance], float | None]) -> tuple[str, ...]:
+        values = map(value, (balance, PUBLISHED_BALANCE))
+        return tuple("-" if one is None else format.format(one) for one in values)
+
+    table = counts_table("", ("this set", "published half"))
+    table.add_row("at least one: yes", *number("{:.1%}", lambda one: one.at_least_one))
+    table.add_row("all together: yes", *number("{:.1%}", lambda one: one.all_together))
+    table.add_row("maximum: all of them", *number("{:.1%}", lambda one: one.maximum_is_all))
+    table.add_row("right without reading")
+    table.add_row("  yes, yes and all of them", *number("{:.3f}", lambda one: one.yes_yes_all))
+    table.add_row("  best constant answers", *number("{:.3f}", lambda one: one.best_constant))
+    table.add_row("relations")
+    for kind in PUBLISHED_BALANCE.relations:
+        counts = (one.relations.get(kind, 0) for one in (balance, PUBLISHED_BALANCE))
+        table.add_row(f"  {kind}", *(f"{count:,}" for count in counts))
+    table.add_row("words of a document", *number("{:.0f}", lambda one: one.words))
+    table.add_row("conditions of a document", *number("{:.1f}", lambda one: one.conditions))
+    table.add_row("documents of a question", *number("{:.1f}", lambda one: one.documents))
+    return table
+
+
+def statistics_record(found: MdcrStatistics, balance: AnswerBalance) -> dict[str, Any]:
     """The same for a program."""
 
     def record(one: MdcrStatistics) -> dict[str, Any]:
         return asdict(one) | {"groups": {str(size): n for size, n in one.groups.items()}}
 
-    return {"this set": record(found), "published": record(PUBLISHED_MDCR)}
+    return {
+        "this set": record(found) | {"balance": asdict(balance)},
+        "published": record(PUBLISHED_MDCR) | {"balance": asdict(PUBLISHED_BALANCE)},
+    }
 
 
 def differences_table(found: Differences) -> "Table":

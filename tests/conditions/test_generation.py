@@ -14,10 +14,10 @@ from branchwise.corpora.conditions.conditions_file import (
     parse_conditions,
     read_conditions,
 )
-from branchwise.corpora.conditions.question import PUBLISHED_MDCR, describe_conditions
+from branchwise.corpora.conditions.question import PUBLISHED_MDCR
 from branchwise.corpora.loaders.mdcr import questions_of
 from branchwise.worlds.conditions.domain import DOMAINS, YOUR, Claim, can_hold, document_domain
-from branchwise.worlds.conditions.drafts import required, told
+from branchwise.worlds.conditions.drafts import VOICES, required, told
 from branchwise.worlds.conditions.generate import (
     DraftSet,
     MdcrSettings,
@@ -28,7 +28,11 @@ from branchwise.worlds.conditions.generate import (
 from branchwise.worlds.questions.wording.writing import NEGATION
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "benchmarks" / "mdcr.json"
-SETTINGS = MdcrSettings(documents=12, groups=16, scenarios=60, seed=4)
+SETTINGS = MdcrSettings(documents=16, groups=16, scenarios=60, seed=5)
+VOICE = {
+    start: next(voice for voice in VOICES if voice.pattern.startswith(start))
+    for start in ("{}", "You {", "Applicants m", "Only")
+}
 CLAIMS = [
     claim for name in DOMAINS for facet in document_domain(name).facets for claim in facet.claims
 ]
@@ -56,7 +60,7 @@ def test_the_example_is_what_its_command_makes(drafts):
 
 
 def test_another_seed_makes_other_documents(drafts):
-    other = draft_set(MdcrSettings(documents=12, groups=16, scenarios=60, seed=5))
+    other = draft_set(MdcrSettings(documents=16, groups=16, scenarios=60, seed=6))
     texts = [[one.text for one in document.sentences] for document in drafts.documents]
     assert texts != [[one.text for one in document.sentences] for document in other.documents]
 
@@ -88,7 +92,7 @@ def test_relations_are_those_that_hold_for_everyone(drafts, claims):
 def test_no_two_conditions_of_a_document_are_about_the_same(drafts):
     for document in drafts.documents:
         facets = [claim.facet for claim in document.claims.values()]
-        assert 4 <= len(facets) <= 9
+        assert 5 <= len(facets) <= 8
         assert len(set(facets)) == len(facets)
 
 
@@ -118,24 +122,20 @@ def test_scenarios_mention_as_many_conditions_as_they_should(drafts, claims):
                     others += 1
                     assert claims[id].facet not in asked
         assert all(1 <= count <= 5 for count in own.values())
-        assert 1 <= others <= 10
-
-
-def test_the_two_sets_of_values_are_of_the_same_conditions(drafts):
-    conditions = {}
-    for scenario in drafts.scenarios:
-        mentioned = {id for mention in scenario.mentions for id in mention.conditions}
-        assert conditions.setdefault(scenario.id[:-1], mentioned) == mentioned
-        values = [mention.value for mention in scenario.mentions]
-        assert all(values) == scenario.all_true == scenario.id.endswith("a")
+        assert others <= 6
 
 
 def test_someone_could_be_as_each_scenario_says(drafts, claims):
     for scenario in drafts.scenarios:
         said = scenario.finished().values
+        domain = {claims[id].facet.split("/")[0] for id in said}
+        assert len(domain) == 1
         for facet in {claims[id].facet for id in said}:
             about = {id: claims[id].means for id in said if claims[id].facet == facet}
-            people = {"", *(value for means in about.values() for value in means)}
+            people = {v for claim in CLAIMS if claim.facet == facet for v in claim.means}
+            # Everyone has an age, and every other scale that is told on both sides.
+            if {c.direction for c in CLAIMS if c.facet == facet} != {"at_least", "below"}:
+                people.add("")
             assert any(
                 all((person in means) == said[id] for id, means in about.items())
                 for person in people
@@ -150,26 +150,18 @@ def test_who_cannot_be_is_told():
     assert can_hold([(low, True), (high, True)])
     assert can_hold([(low, False), (high, True)])
     assert not can_hold([(low, True), (high, False)])
+    (older, younger) = (
+        next(claim for claim in CLAIMS if claim.phrases[0] == phrase)
+        for phrase in ("be at least 30 years old", "be under 35 years old")
+    )
+    assert can_hold([(older, False), (younger, True)])
+    assert not can_hold([(older, False), (younger, False)])
 
 
 def test_groups_have_the_published_shares():
     assert sizes(164) == dict(PUBLISHED_MDCR.groups)
     assert sizes(16) == {2: 5, 3: 7, 4: 3, 5: 1}
     assert all(sum(sizes(count).values()) == count for count in range(1, 400))
-
-
-@pytest.mark.long
-@pytest.mark.slow
-def test_a_whole_set_is_like_the_published_one():
-    found = draft_set(MdcrSettings()).finished()
-    counted = describe_conditions(found, questions_of(found))
-    assert counted.documents == PUBLISHED_MDCR.documents
-    assert counted.groups == PUBLISHED_MDCR.groups
-    for own, published in (
-        (counted.with_relations / counted.questions, 0.281),
-        (counted.with_groups / counted.questions, 0.660),
-    ):
-        assert abs(own - published) < 0.1
 
 
 @pytest.mark.parametrize(
@@ -218,29 +210,44 @@ def test_phrases_can_stand_in_every_sentence():
             ("I have won a prize.", "I have not won a prize.", "You have won a prize.",
              "Applicants must have won a prize.", "Only those who have won a prize can apply."),
         ),
-        (
-            "live in Quenby",
-            ("I live in Quenby.", "I do not live in Quenby.", "You live in Quenby.",
-             "Applicants must live in Quenby.", "Only those who live in Quenby can apply."),
-        ),
     ],
 )  # fmt: skip
 def test_a_phrase_in_each_voice(phrase, sentences):
     assert sentences == (
         told(phrase, value=True),
         told(phrase, value=False),
-        *(required("one", [phrase], voice) for voice in ("you", "must", "who")),
+        *(required("one", [phrase], VOICE[start]) for start in ("You {", "Applicants m", "Only")),
     )
 
 
 def test_sentences_of_several_conditions():
     phrases = ["be a cook", "have~ won a prize", f"live with {YOUR} parents"]
-    assert required("both", phrases, "must") == "Applicants must be a cook and have won a prize."
-    assert required("either", phrases, "you") == "You either are a cook or have won a prize."
-    assert required("either_both", phrases, "who") == (
+    must, listed = VOICE["Applicants m"], VOICE["{}"]
+    assert required("both", phrases, must) == "Applicants must be a cook and have won a prize."
+    assert required("either", phrases, listed) == "Either be a cook or have won a prize."
+    assert required("either_both", phrases, VOICE["Only"]) == (
         "Only those who either are a cook or both have won a prize and live with their parents can "
         "apply."
     )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pages_are_long_and_share_no_line_around_their_conditions(seed):
+    lines: Counter[str] = Counter()
+    starts: Counter[str] = Counter()
+    settings = MdcrSettings(documents=60, groups=10, scenarios=1, seed=seed)
+    for document in draft_set(settings).documents:
+        texts = [sentence.text for sentence in document.sentences]
+        assert 200 <= len(" ".join(texts).split()) <= 420
+        assert not re.search(r"[\[\]{}|]|\bthe the\b|  | ,", " ".join(texts))
+        for sentence in document.sentences:
+            if sentence.claims:
+                starts[" ".join(sentence.text.split()[:2])] += 1
+            elif sentence.element != "h2" and not sentence.text.endswith(":"):
+                lines[sentence.text] += 1
+    assert max(lines.values()) == 1
+    # No way to demand something is the usual one.
+    assert max(starts.values()) < 0.2 * starts.total()
 
 
 def test_the_control_asks_about_one_document_each(drafts):

@@ -146,6 +146,9 @@ def test_a_set_is_made_counted_and_restricted(tmp_path):
     numbers = json.loads(typed("info", out, "--json").output)
     assert numbers["this set"]["questions"] == 18
     assert numbers["published"]["groups"] == {"2": 55, "3": 68, "4": 31, "5": 10}
+    assert re.search(r"^  best constant answers +0\.\d{3} +0\.871$", made, re.MULTILINE)
+    assert sum(numbers["this set"]["balance"]["relations"].values()) > 0
+    assert json.loads(out.read_text())["about"]["generator"] == 2
     again = tmp_path / "again.json"
     typed("generate", *SMALL, "--seed", "2", "--out", again)
     assert again.read_bytes() == out.read_bytes()

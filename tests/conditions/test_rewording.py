@@ -20,7 +20,7 @@ def claim(facet: str, *words: str) -> Claim:
 
 AVERAGE = claim("scholarships/average", "3.6")
 INCOME = claim("scholarships/income", "below", "35,000")
-COUNTY = claim("scholarships/residence", "Teal County")
+COUNTY = claim("scholarships/residence", "in Teal County")
 NURSING = claim("scholarships/field", "nursing")
 CHOIR = claim("scholarships/choir")
 
@@ -30,7 +30,8 @@ def said(one: Claim, *, value: bool) -> RewordedLine:
 
 
 def asked(shape, *claims: Claim) -> RewordedLine:
-    text = required(shape, [one.phrases[0] for one in claims], "you")
+    you = next(voice for voice in VOICES if voice.pattern == "You {}.")
+    text = required(shape, [one.phrases[0] for one in claims], you)
     return RewordedLine(text, claims, shape)
 
 

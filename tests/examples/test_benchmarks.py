@@ -16,7 +16,7 @@ def test_the_mdcr_set_is_small_and_has_every_kind_of_question():
     assert len(read) == 180
     assert len({question.scenario for question in read}) == 60
     assert {len(question.problem.documents) for question in read} == {2, 3, 4, 5}
-    assert {question.domain for question in read} == {"scholarships", "jobs"}
+    assert {question.domain for question in read} == {"scholarships", "internships"}
     assert {question.relations_decide for question in read} == {True, False}
     short = {(question.problem.kind, question.gold.short) for question in read}
     assert {("q1", "yes"), ("q2", "yes"), ("q2", "no"), ("q3", 1), ("q3", 2)} <= short

@@ -27,7 +27,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> QuestionSet:
 
     path = tmp_path_factory.mktemp("generated") / "mdcr.json"
     with pytest.MonkeyPatch.context() as patch:
-        arguments = ["--documents", "12", "--groups", "8", "--scenarios", "60", "--out", str(path)]
+        arguments = ["--documents", "12", "--groups", "12", "--scenarios", "60", "--out", str(path)]
         patch.setattr("sys.argv", ["branchwise", "mdcr", "generate", *arguments])
         with pytest.raises(SystemExit) as ended:
             main()

@@ -1,9 +1,14 @@
 """What documents of a domain may ask for, as `domains/*.yaml` declare it.
 
-A file has the domain's plural noun, names and patterns of `titles`, sentences around the
-conditions (`openings`, `headings`, `remarks`, and `scenarios`, with which people begin), and
-`facets`: what can be asked about a person. A claim is a set of a facet's values, of which a person
-has one, so how two claims are related follows from their sets. Facets are declared in three ways:
+A file has the domain's plural noun, names and patterns of `titles`, what a page says `before` and
+`after` its conditions, `headings` above these, `scenarios` (with which people begin), and `facets`:
+what can be asked about a person. A page takes some of each section's `lines`, which have
+[alternatives|...] and {slots}, of which a page has one value each; {title} is its own. Lines tell
+different things, and nothing of what facets ask, so that no two of them can contradict each other.
+
+A claim is a set of a facet's values, of which a person has one, so how two claims are related
+follows from their sets. Every page asks for some of the `core` facets, whose claims mostly exclude
+each other. Facets are declared in three ways:
 
 * `scale`: thresholds in their order; claims are what is `at_least` one of them or `below` it;
 * `choices`: claims are `claims` ({of: choices, said: phrases}), or, where the facet itself is
@@ -26,7 +31,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from branchwise.corpora.conditions.documents import RelationKind
 
-DOMAINS = ("scholarships", "jobs")
+DOMAINS = ("scholarships", "internships")
 _FOLDER = Path(__file__).parent / "domains"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 Direction = Literal["at_least", "below"]
@@ -35,11 +40,13 @@ YOUR = "{your}"
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing that can be true of a person. `facet` is its domain's; `names` stand in each of
+    """One thing that can be true of a person: that their value is one that it `means`, of all that
+    people can have ("" where they may have none). `facet` is its domain's; `names` stand in each of
     its phrases: proper names, numbers, kinds of things."""
 
     facet: str
     means: frozenset[str]
+    values: frozenset[str]
     phrases: tuple[str, ...]
     keep: tuple[str, ...]
     names: tuple[str, ...] = ()
@@ -52,6 +59,7 @@ class Facet:
 
     name: str
     claims: tuple[Claim, ...]
+    is_core: bool
 
 
 class _Declared(BaseModel):
@@ -65,6 +73,7 @@ class _ClaimDeclared(_Declared):
 
 class _FacetDeclared(_Declared):
     keep: tuple[str, ...]
+    core: bool = False
     said: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     groups: Mapping[str, tuple[str, ...]] = {}
@@ -74,15 +83,25 @@ class _FacetDeclared(_Declared):
     below: tuple[str, ...] = ()
 
 
+class DomainSection(_Declared):
+    """`take`: the least and the greatest number of its lines that a page has."""
+
+    headings: tuple[str, ...]
+    element: Literal["p", "li"] = "p"
+    take: tuple[int, int]
+    lines: tuple[str, ...]
+
+
 class DomainTexts(_Declared):
     """One file, without its facets."""
 
     plural: str
     titles: tuple[str, ...]
     names: Annotated[tuple[str, ...], BeforeValidator(lambda words: tuple(words.split()))]
-    openings: tuple[str, ...]
     headings: tuple[str, ...]
-    remarks: tuple[str, ...]
+    slots: Mapping[str, tuple[str, ...]]
+    before: tuple[DomainSection, ...]
+    after: tuple[DomainSection, ...]
     scenarios: tuple[str, ...]
 
 
@@ -101,7 +120,7 @@ def document_domain(name: str) -> DocumentDomain:
     fields = yaml.load((_FOLDER / f"{name}.yaml").read_bytes(), _LOADER)  # noqa: S506
     declared = _DomainDeclared.model_validate(fields)
     facets = (
-        Facet(f"{name}/{facet}", tuple(_claims(f"{name}/{facet}", fields)))
+        Facet(f"{name}/{facet}", tuple(_claims(f"{name}/{facet}", fields)), fields.core)
         for facet, fields in declared.facets.items()
     )
     return DocumentDomain(declared, tuple(facets))
@@ -121,12 +140,10 @@ def related(one: Claim, other: Claim) -> tuple[RelationKind, bool] | None:
 
 
 def can_hold(values: Sequence[tuple[Claim, bool]]) -> bool:
-    """Whether someone can be so: in each respect there is a value that fits, or none is had."""
+    """Whether someone can be so: in each respect there is a value that fits."""
     possible: dict[str, frozenset[str]] = {}
-    for claim, _ in values:
-        possible[claim.facet] = possible.get(claim.facet, frozenset({""})) | claim.means
     for claim, value in values:
-        left = possible[claim.facet]
+        left = possible.get(claim.facet, claim.values)
         possible[claim.facet] = left & claim.means if value else left - claim.means
     return all(possible.values())
 
@@ -136,6 +153,7 @@ def _claims(facet: str, declared: _FacetDeclared) -> Iterator[Claim]:
     if declared.scale:
         # The values of a scale are the numbers of thresholds that are reached.
         reached = [str(number) for number in range(len(declared.scale) + 1)]
+        values = frozenset(reached)
         for place, threshold in enumerate(declared.scale, start=1):
             sides: tuple[tuple[Direction, tuple[str, ...], Sequence[str]], ...] = (
                 ("at_least", declared.at_least, reached[place:]),
@@ -144,13 +162,15 @@ def _claims(facet: str, declared: _FacetDeclared) -> Iterator[Claim]:
             for direction, said, means in sides:
                 if said:
                     phrases = tuple(phrase.replace("{}", threshold) for phrase in said)
-                    yield Claim(facet, frozenset(means), phrases, keep, (threshold,), direction)
+                    names = (threshold,)
+                    yield Claim(facet, frozenset(means), values, phrases, keep, names, direction)
     elif declared.choices:
+        values = frozenset({"", *declared.choices})
         for claim in declared.claims.values():
-            yield Claim(facet, frozenset(claim.of), claim.said, keep)
+            yield Claim(facet, frozenset(claim.of), values, claim.said, keep)
         alone = {choice: (choice,) for choice in declared.choices}
         for name, choices in (alone | dict(declared.groups)).items() if declared.said else ():
             phrases = tuple(phrase.replace("{}", name) for phrase in declared.said)
-            yield Claim(facet, frozenset(choices), phrases, keep, (name,))
+            yield Claim(facet, frozenset(choices), values, phrases, keep, (name,))
     else:
-        yield Claim(facet, frozenset({"yes"}), declared.said, keep)
+        yield Claim(facet, frozenset({"yes"}), frozenset({"", "yes"}), declared.said, keep)

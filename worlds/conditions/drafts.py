@@ -1,11 +1,11 @@
 """Documents and relations between their conditions, drafted, and the sentences that say them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from branchwise.corpora.conditions.documents import (
     Atom,
@@ -15,21 +15,76 @@ from branchwise.corpora.conditions.documents import (
     all_of,
     any_of,
 )
-from branchwise.worlds.conditions.domain import YOUR, Claim, DocumentDomain
+from branchwise.worlds.conditions.domain import YOUR, Claim, DocumentDomain, DomainSection
+from branchwise.worlds.telling.prose import Alternatives, Placeholder, TemplatePart, parse
 
-Voice = Literal["you", "must", "who"]
-"""How a document speaks: "You are" / "Applicants must be" / "Only those who are ... can apply"."""
-VOICES: tuple[Voice, ...] = ("you", "must", "who")
 Shape = Literal["one", "both", "either", "either_both"]
 """What a sentence says of its conditions: a / a AND b / a OR b / a OR (b AND c)."""
 SHAPES: dict[Shape, int] = {"one": 1, "both": 2, "either": 2, "either_both": 3}
 """How many conditions each has."""
 _BE, _HAVE, _PERFECT = "be ", "have ", "have~ "
-_YOUR = {"I": "my", "you": "your"}
+
+
+class Voice(NamedTuple):
+    """How a sentence demands something. `is_bare`: with verbs as "must" has them after it."""
+
+    pattern: str
+    is_bare: bool = False
+    your: str = "their"
+
+
+_LISTED_TO_YOU = Voice("{}.", is_bare=True, your="your")
+_YOU, _YOU_MUST = Voice("You {}.", your="your"), Voice("You must {}.", is_bare=True, your="your")
+_LISTED, _THEY = Voice("{}.", is_bare=True), Voice("Applicants {}.")
+_DEMANDS = (
+    Voice("Applicants must {}.", is_bare=True),
+    Voice("Candidates need to {}.", is_bare=True),
+    Voice("Only those who {} can apply."),
+    Voice("Applications are open to people who {}."),
+    Voice("We consider applicants who {}."),
+)
+VOICES = (_LISTED_TO_YOU, _YOU, _YOU_MUST, _LISTED, _THEY, *_DEMANDS)
+
+
+class _Manner(NamedTuple):
+    """How a document speaks of what is all required: leads, and voices and element of the sentences
+    below them. `some`: the voice of alternatives, which demand nothing by themselves."""
+
+    leads: tuple[str, ...]
+    voices: tuple[Voice, ...]
+    some: Voice
+    element: Literal["p", "li"] = "li"
+
+
+_SOME = (
+    "In addition, at least one of these requirements must be met",
+    "Moreover, one of these requirements must be met",
+    "At least one of these must be true as well",
+)
+_LEADS = (
+    "All of these requirements must be met",
+    "Each of these requirements must be met",
+    "These requirements must all be met",
+)
+_MANNERS = (
+    _Manner(("To be eligible, you must", "To apply, you must"), (_LISTED_TO_YOU,), _YOU),
+    _Manner(
+        ("You can apply if all of this is true", "You are eligible if all of these points hold"),
+        (_YOU, _YOU, _YOU_MUST),
+        _YOU,
+    ),
+    _Manner(
+        ("Applicants must", "To be considered, applicants must", "Every applicant must"),
+        (_LISTED,),
+        _THEY,
+    ),
+    _Manner(_LEADS, _DEMANDS, _THEY),
+    _Manner(_LEADS, _DEMANDS, _THEY, "p"),
+)
 
 
 def required(shape: Shape, phrases: Sequence[str], voice: Voice) -> str:
-    """A sentence of a document, without its full stop's HTML."""
+    """A sentence of a document, without its element."""
     verbs = [_verb(phrase, voice) for phrase in phrases]
     pattern = {
         "one": "{}",
@@ -37,41 +92,28 @@ def required(shape: Shape, phrases: Sequence[str], voice: Voice) -> str:
         "either": "either {} or {}",
         "either_both": "either {} or both {} and {}",
     }[shape]
-    sentence = {
-        "you": "You {}.",
-        "must": "Applicants must {}.",
-        "who": "Only those who {} can apply.",
-    }[voice]
-    return sentence.format(pattern.format(*verbs))
+    sentence = voice.pattern.format(pattern.format(*verbs))
+    return f"{sentence[0].upper()}{sentence[1:]}"
 
 
 def told(phrase: str, *, value: bool) -> str:
     """A sentence that someone says of themselves."""
+    phrase = phrase.replace(YOUR, "my")
     if value:
-        return f"I {_verb(phrase, 'I')}."
-    phrase = phrase.replace(YOUR, _YOUR["I"])
+        if phrase.startswith(_BE):
+            return f"I am {phrase.removeprefix(_BE)}."
+        return f"I {phrase.replace(_PERFECT, _HAVE, 1)}."
     for start, negation in ((_BE, "am not"), (_PERFECT, "have not")):
         if phrase.startswith(start):
             return f"I {negation} {phrase.removeprefix(start)}."
     return f"I do not {phrase}."
 
 
-def _verb(phrase: str, person: Literal["I", "you", "must", "who"]) -> str:
-    phrase = phrase.replace(YOUR, _YOUR.get(person, "their"))
-    if person != "must" and phrase.startswith(_BE):
-        return f"{'am' if person == 'I' else 'are'} {phrase.removeprefix(_BE)}"
+def _verb(phrase: str, voice: Voice) -> str:
+    phrase = phrase.replace(YOUR, voice.your)
+    if phrase.startswith(_BE) and not voice.is_bare:
+        return f"are {phrase.removeprefix(_BE)}"
     return phrase.replace(_PERFECT, _HAVE, 1)
-
-
-_SHAPES: dict[Shape, int] = {"one": 15, "both": 2, "either": 2, "either_both": 1}
-"""How often a sentence has each."""
-_ALL = ("All of these requirements must be met", "Each of these requirements must be met")
-_ANY = ("At least one of these requirements must be met", "One of these requirements is enough")
-_ONE = "This requirement must be met"
-_TWO_WAYS = 0.2
-"""The share of documents that have two lists of requirements, one of which is enough."""
-_PER_DOCUMENT = (4, 7)
-"""Conditions of a document; the last sentence may bring one or two more."""
 
 
 class DraftSentence(NamedTuple):
@@ -90,7 +132,7 @@ class DraftSentence(NamedTuple):
 class _Block(NamedTuple):
     """Sentences of which all, or at least one, must be true."""
 
-    heading: str
+    lead: str
     is_any: bool
     items: tuple[DraftSentence, ...]
 
@@ -165,67 +207,145 @@ def _stated(place: int, sentence: DraftSentence) -> Expression:
             return any_of(atoms[0], all_of(*atoms[1:]))
 
 
-def draft_document(id: str, title: str, domain: DocumentDomain, rng: Random) -> DraftDocument:
-    """A document about some of its domain's facets, each once: no two of its claims are related."""
-    texts, voice = domain.texts, rng.choice(VOICES)
-    items = _items(domain, voice, rng)
-    sentences = [DraftSentence(title, "h1")]
-    opening = rng.choice(texts.openings).format(title=title.removeprefix("The "))
-    sentences.append(DraftSentence(opening, "p"))
-    remarks = rng.sample(texts.remarks, 3)
-    sentences.append(DraftSentence(remarks.pop(), "p"))
-    sentences.append(DraftSentence(rng.choice(texts.headings), "h2"))
-    blocks = []
-    is_any = rng.random() < _TWO_WAYS
-    for block in _two_ways(items, rng) if is_any else _blocks(items, rng):
-        sentences.append(DraftSentence(block.heading, "p"))
-        blocks.append(
-            (block.is_any, tuple(range(len(sentences), len(sentences) + len(block.items))))
-        )
-        sentences += block.items
-    sentences += [DraftSentence(remark, "p") for remark in remarks]
-    return DraftDocument(id, title, texts.plural, tuple(sentences), tuple(blocks), is_any)
+_PER_DOCUMENT = (5, 8)
+"""Conditions of a document, alternatives among them."""
+_CORE = (4, 6)
+"""How many of them are about core facets. They are not among alternatives."""
+_SOME_SHARE, _TWO_WAYS = 0.5, 0.1
+"""The shares of documents that end in alternatives, and that have two lists of requirements, one of
+which is enough."""
+_SHAPES: dict[Shape, int] = {"one": 15, "both": 2, "either": 2, "either_both": 1}
+"""How often a sentence has each; claims about core facets are never alternatives in it."""
+_Dealt = TypeVar("_Dealt")
 
 
-def _items(domain: DocumentDomain, voice: Voice, rng: Random) -> list[DraftSentence]:
-    """Sentences that state conditions, until there are enough."""
-    facets = list(domain.facets)
-    rng.shuffle(facets)
-    wanted, count, items = rng.randint(*_PER_DOCUMENT), 0, []
-    while count < wanted:
-        shape: Shape = rng.choices(list(_SHAPES), list(_SHAPES.values()))[0]
-        claims = tuple(rng.choice(facets.pop().claims) for _ in range(SHAPES[shape]))
-        phrases = [rng.choice(claim.phrases) for claim in claims]
-        items.append(DraftSentence(required(shape, phrases, voice), "li", shape, claims))
-        count += len(claims)
-    return items
+class _Deck(Generic[_Dealt]):
+    """Deals things in random order, each once before any comes again."""
+
+    def __init__(self, things: Iterable[_Dealt], rng: Random) -> None:
+        self._things, self._rng = tuple(things), rng
+        self._left: list[_Dealt] = []
+
+    def deal(self) -> _Dealt:
+        if not self._left:
+            self._left = self._rng.sample(self._things, len(self._things))
+        return self._left.pop()
 
 
-def _blocks(items: Sequence[DraftSentence], rng: Random) -> Iterator[_Block]:
-    """The sentences in order: those that are all required, then alternatives."""
-    waiting = list(items)
-    first = rng.randint(1, max(1, len(waiting) - 2))
-    opening = rng.choice(_ALL) if first > 1 else _ONE
-    yield _Block(f"{opening}:", False, tuple(waiting[:first]))
-    waiting = waiting[first:]
-    while waiting:
-        size = 3 if len(waiting) == 3 or len(waiting) > 4 else min(2, len(waiting))
-        block, waiting = waiting[:size], waiting[size:]
-        opening = rng.choice(_ANY) if len(block) > 1 else _ONE
-        yield _Block(f"Moreover, {_lowered(opening)}:", len(block) > 1, tuple(block))
+class DocumentDraw:
+    """Draws a domain's documents. Each is about some facets, each once: no two of its claims are
+    related. No line around the conditions comes in two of them."""
+
+    def __init__(self, domain: DocumentDomain, rng: Random) -> None:
+        self._texts, self._rng = domain.texts, rng
+        names = (name.replace("-", " ") for name in domain.texts.names)
+        self._names = _Deck(names, rng)
+        self._facets = {
+            is_core: _Deck([f.name for f in domain.facets if f.is_core is is_core], rng)
+            for is_core in (True, False)
+        }
+        self._claims = {facet.name: _Deck(facet.claims, rng) for facet in domain.facets}
+        self._lines: set[str] = set()
+
+    def document(self, id: str) -> DraftDocument:
+        texts, rng = self._texts, self._rng
+        title = rng.choice(texts.titles).format(self._names.deal())
+        slots = {name: rng.choice(values) for name, values in texts.slots.items()}
+        slots["title"] = title.removeprefix("The ")
+        sentences = [DraftSentence(title, "h1"), *self._page(texts.before, slots)]
+        sentences.append(DraftSentence(rng.choice(texts.headings), "h2"))
+        is_any = rng.random() < _TWO_WAYS
+        places = []
+        for block in self._two_ways() if is_any else self._blocks():
+            sentences.append(DraftSentence(f"{block.lead}:", "p"))
+            items = range(len(sentences), len(sentences) + len(block.items))
+            places.append((block.is_any, tuple(items)))
+            sentences += block.items
+        sentences += self._page(texts.after, slots)
+        return DraftDocument(id, title, texts.plural, tuple(sentences), tuple(places), is_any)
+
+    def _page(
+        self, sections: Iterable[DomainSection], slots: Mapping[str, str]
+    ) -> Iterator[DraftSentence]:
+        for section in sections:
+            if section.headings:
+                yield DraftSentence(self._rng.choice(section.headings), "h2")
+            count = self._rng.randint(*section.take)
+            for place in sorted(self._rng.sample(range(len(section.lines)), count)):
+                line = filled(section.lines[place], self._rng, slots)
+                if line not in self._lines:
+                    self._lines.add(line)
+                    yield DraftSentence(line, section.element)
+
+    def _blocks(self) -> Iterator[_Block]:
+        """What is all required; then, perhaps, alternatives."""
+        manner = self._rng.choice(_MANNERS)
+        wanted = self._rng.randint(*_PER_DOCUMENT)
+        some = self._rng.randint(2, 3) if self._rng.random() < _SOME_SHARE else 0
+        items = self._items(max(4, wanted - some), manner.voices, manner.element)
+        yield _Block(self._rng.choice(manner.leads), False, items)
+        if some:
+            claims = self._dealt(some, {c.facet for item in items for c in item.claims})
+            alternatives = (self._said("one", [claim], [manner.some], "li") for claim in claims)
+            yield _Block(self._rng.choice(_SOME), True, tuple(alternatives))
+
+    def _two_ways(self) -> Iterator[_Block]:
+        """Two lists of sentences, one of which is enough."""
+        items = self._items(self._rng.randint(*_PER_DOCUMENT), (_THEY, *_DEMANDS[:2]), "li")
+        middle = len(items) // 2
+        for way, part in (("first", items[:middle]), ("second", items[middle:])):
+            lead = self._rng.choice(_LEADS) if len(part) > 1 else "This requirement must be met"
+            start = "There are two ways to qualify. " if way == "first" else ""
+            yield _Block(f"{start}In the {way}, {lead[0].lower()}{lead[1:]}", False, part)
+
+    def _items(
+        self, wanted: int, voices: Sequence[Voice], element: Literal["p", "li"]
+    ) -> tuple[DraftSentence, ...]:
+        """Sentences that state so many conditions, in random order."""
+        core = self._dealt(min(wanted, self._rng.randint(*_CORE)), (), is_core=True)
+        claims = core + self._dealt(wanted - len(core), {claim.facet for claim in core})
+        self._rng.shuffle(claims)
+        items = []
+        while claims:
+            shape: Shape = self._rng.choices(list(_SHAPES), list(_SHAPES.values()))[0]
+            first = claims[: SHAPES[shape]]
+            if len(first) < SHAPES[shape] or (
+                shape.startswith("either") and any(claim in core for claim in first)
+            ):
+                shape, first = "one", claims[:1]
+            items.append(self._said(shape, first, voices, element))
+            del claims[: len(first)]
+        return tuple(items)
+
+    def _dealt(self, count: int, facets: Iterable[str], *, is_core: bool = False) -> list[Claim]:
+        """Claims about so many further facets."""
+        known = set(facets)
+        claims: list[Claim] = []
+        while len(claims) < count:
+            facet = self._facets[is_core].deal()
+            if facet not in known:
+                known.add(facet)
+                claims.append(self._claims[facet].deal())
+        return claims
+
+    def _said(
+        self,
+        shape: Shape,
+        claims: Sequence[Claim],
+        voices: Sequence[Voice],
+        element: Literal["p", "li"],
+    ) -> DraftSentence:
+        phrases = [self._rng.choice(claim.phrases) for claim in claims]
+        text = required(shape, phrases, self._rng.choice(voices))
+        return DraftSentence(text, element, shape, tuple(claims))
 
 
-def _two_ways(items: Sequence[DraftSentence], rng: Random) -> Iterator[_Block]:
-    """Two lists of sentences, one of which is enough."""
-    middle = len(items) // 2
-    parts = (
-        ("There are two ways to qualify. In the first", items[:middle]),
-        ("In the second", items[middle:]),
-    )
-    for opening, part in parts:
-        required = rng.choice(_ALL) if len(part) > 1 else _ONE
-        yield _Block(f"{opening}, {_lowered(required)}:", False, tuple(part))
+def filled(line: str, rng: Random, slots: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A line with one of each of its alternatives, and its slots' values."""
 
+    def words(part: TemplatePart) -> str:
+        if isinstance(part, Alternatives):
+            return "".join(map(words, rng.choice(part.options)))
+        return slots[part.name] if isinstance(part, Placeholder) else part
 
-def _lowered(text: str) -> str:
-    return text[0].lower() + text[1:]
+    return "".join(map(words, parse(line)))
