@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from branchwise.corpora.conditions.documents import AllOf, Atom, ConditionsSet, Expression, Scenario
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.loaders.mdcr import questions_of
-from branchwise.worlds.conditions.balance import PUBLISHED_BALANCE, answer_balance
+from branchwise.worlds.conditions.balance import answer_balance
 from branchwise.worlds.conditions.domain import Claim
 from branchwise.worlds.conditions.generate import DraftSet, MdcrSettings, draft_set
 
@@ -51,7 +51,7 @@ def test_counting_the_documents_is_no_answer(conditions, questions, asked):
     assert all_of_them <= 8
     assert (answers["q1"]["yes"] + answers["q2"]["yes"] + all_of_them) / 300 <= 0.4
     best = mean(max(counts.values()) / 100 for counts in answers.values())
-    assert best <= PUBLISHED_BALANCE.best_constant
+    assert best <= 0.88  # that of the published scenarios, by their authors' gold
     assert len(answers["q3"]) >= 3
 
     balance = answer_balance(conditions, questions)
