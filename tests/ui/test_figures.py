@@ -113,10 +113,6 @@ def test_points_of_few_questions_are_hollow_and_joined_by_no_line() -> None:
     assert len(re.findall("[ML]", line)) == 3
 
 
-def test_bins_stand_with_their_questions(files: dict[str, bytes]) -> None:
-    assert {"2", "3", "n=2"} <= set(texts(files["recall-by-steps.svg"]))
-
-
 HOSTILE = (
     "$x$ and $y_1$",
     "<script>alert(1)</script>",

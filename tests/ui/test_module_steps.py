@@ -97,32 +97,10 @@ def test_an_extraction_counts_spans_passages_and_what_was_not_taken():
     ]
 
 
-def test_an_extraction_of_one_passage_is_one_passage():
-    replayed = {"how": "spans", "spans": ["One."], "replayed": True, "seconds": 0.0}
-    data = extraction(passage("p1", **replayed, usage={"input": 0, "output": 0}))
-    assert describe("extraction", data) == [
-        "extract   1 span from 1 of 1 passage, 0.00 s, replayed",
-        "          [p1] One.",
-    ]
-
-
-def test_an_extraction_says_which_call_of_the_turn_it_belongs_to_from_the_second_on():
-    data = extraction(passage("p1")) | {"of": 1}
-    assert describe("extraction", data)[0].startswith("extract   call 2: 0 spans from 0 of 1 ")
-
-
 def test_spans_of_the_first_passages_are_shown_and_the_rest_counted():
     data = extraction(*(passage(f"p{n}", how="spans", spans=["x"]) for n in range(9)))
     lines = describe("extraction", data, passages=2)
     assert lines[1:] == ["          [p0] x", "          [p1] x", "          … and 7 more"]
-
-
-def test_several_failures_are_counted_and_the_first_is_said():
-    failed = {"how": "failed", "error": "server: one"}
-    data = extraction(passage("p1", **failed), passage("p2", **failed | {"error": "server: two"}))
-    assert describe("extraction", data)[1:] == [
-        "          2 calls failed, all shown whole: server: one"
-    ]
 
 
 @pytest.mark.parametrize("hostile", ["\x1b[2J[red]\n\u202e", "x" * 100_000])

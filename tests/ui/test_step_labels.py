@@ -2,7 +2,6 @@
 
 import pytest
 
-from branchwise.trace.events import Event
 from branchwise.ui.steps import words
 from branchwise.ui.steps.words import MAX_LABEL
 from support.trace_records import whole_event
@@ -63,10 +62,6 @@ def rows(count, boolean=None):
 )
 def test_a_label_says_the_essential_first(kind: str, data, said: str):
     assert label(kind, data) == said
-
-
-def test_a_step_that_is_not_understood_is_labelled_as_it_was_recorded():
-    assert words.label(Event(0, "model", 0.0, {"turn": 3})) == "model: {'turn': 3}"
 
 
 def test_a_label_is_one_bounded_printable_line():

@@ -36,11 +36,6 @@ def test_a_model_turn_names_its_calls():
     ]
 
 
-def test_a_cut_or_refused_answer_says_so():
-    assert describe("model", MODEL | {"finish": "length"})[0].endswith("length")
-    assert describe("model", MODEL | {"replayed": True})[0].endswith("replayed")
-
-
 def test_a_tool_step_lists_passages_with_scores():
     passages = [{"id": f"p{n}", "title": f"T{n}", "text": "x", "score": 0.5} for n in range(7)]
     data = {
@@ -167,10 +162,6 @@ def test_a_format_error_shows_the_raw_text():
         "answer    format error: no JSON object",
         "          raw: I do not know",
     ]
-
-
-def test_every_step_kind_that_is_not_known_is_still_shown():
-    assert describe("later", {"a": 1}) == ["later: {'a': 1}"]
 
 
 def test_a_step_whose_form_is_not_known_is_still_shown():

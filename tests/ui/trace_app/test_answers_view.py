@@ -12,7 +12,6 @@ from support.ui.trace_app.screen_text import (
     place_of,
     screen_lines,
     screen_text,
-    style_of,
 )
 
 LOST = AnswerLine(
@@ -69,24 +68,6 @@ async def test_where_there_is_room_gold_and_predicted_stand_side_by_side() -> No
         check_frame(app)
 
 
-async def test_where_it_is_narrow_one_column_is_below_the_other() -> None:
-    app = Answers([HEAT])
-    async with app.run_test(size=(40, 24)) as pilot:
-        await pilot.pause()
-        shown = screen_text(app)
-        assert shown.index("Jon Voight") < shown.index("predicted 2") < shown.index("Fay Wray")
-        assert "lost in extraction · step 3 [s1]" in shown
-        check_frame(app)
-
-
-async def test_each_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
-    app = Answers([HEAT, ALONE])
-    async with app.run_test(size=(40, 24)) as pilot:
-        await pilot.pause()
-        colours = {str(style_of(app, sign).color) for sign in "✓○✗"}
-        assert len(colours) == 3
-
-
 async def test_enter_or_a_click_on_an_answer_asks_for_its_place() -> None:
     app = Answers([HEAT])
     async with app.run_test(size=(80, 24)) as pilot:
@@ -107,14 +88,6 @@ async def test_the_next_lost_one_is_of_gold_and_goes_round() -> None:
         found = [app.view.next_lost(1) for _ in range(4)]
         assert found == [LOST, NEVER, MOVED, LOST]
         assert app.view.next_lost(-1) == MOVED
-
-
-async def test_none_lost_is_none() -> None:
-    right = BranchLines("Heat", ("Heat",), (AnswerLine("Al Pacino", "right"),), ())
-    app = Answers([right])
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        assert app.view.next_lost(1) is None
 
 
 async def test_the_answer_under_the_cursor_is_brought_into_view() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from branchwise.agents.journal import CallKey
 from branchwise.runs.store import RunSpec, RunStore, create_run
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.compare_screen import CompareScreen
@@ -20,7 +19,6 @@ from support.ui.trace_app.screen_text import (
     check_snapshot,
     screen_lines,
     screen_text,
-    style_of,
 )
 from support.ui.trace_app.waiting import resized, until
 
@@ -60,20 +58,6 @@ async def test_both_runs_stand_side_by_side(base: RunView, other: RunView, size:
         await settled(pilot)
         check_frame(app)
         check_snapshot(app, "compare")
-
-
-async def test_tab_goes_to_the_other_side_and_shows_its_step(base: RunView, other: RunView) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        assert "Robert De Niro" not in screen_text(app)
-        await pilot.press("tab")
-        await settled(pilot)
-        assert "Robert De Niro" in screen_text(app)
-        assert "›other" in screen_text(app)
-        await pilot.press("tab")
-        await settled(pilot)
-        assert "›base" in screen_text(app)
 
 
 async def test_a_wide_screen_shows_the_step_of_both(base: RunView, other: RunView) -> None:
@@ -209,48 +193,6 @@ async def test_a_run_that_is_written_is_followed(
         assert steps.step.kind == "answer"
         assert "here they part" not in screen_text(app)
         assert "7 tokens" in screen_text(app)
-
-
-async def test_a_cursor_that_left_the_newest_step_stays(
-    base: RunView, tmp_path: Path, open_run: Callable[[Path], RunView]
-) -> None:
-    path = tmp_path / "new"
-    film_runs.new_run(path, {"model": "offline", "tools": ["local_retriever"]})
-    with RunStore(path) as store:
-        heat = next(item for item in store.pending() if item.question.id == "heat")
-        made = film_runs.events("heat", film_runs.OTHER["heat"])
-        journal = store.begin(heat)
-        for kind, data in made[:3]:
-            journal.event(kind, data)
-        # What waits is written with the next response.
-        await journal.keep(journal.recall(CallKey("model", "agent", "digest")), {"text": ""})
-        new = open_run(path)
-        app = TraceApp([base, new], live=True, start=OpenQuestion("heat", compare=True))
-        async with app.run_test(size=(80, 24)) as pilot:
-            await settled(pilot)
-            await pilot.press("home", "down")
-            for kind, data in made[3:]:
-                journal.event(kind, data)
-            outcome = film_runs.outcome(film_runs.OTHER["heat"], tokens=7)
-            await journal.finish("done", outcome)
-            app.action_reload()
-            await settled(pilot)
-            step = steps_of(app).step
-            assert step is not None
-            assert step.seq == 1
-            assert "here they part" in screen_text(app)
-
-
-async def test_failure_and_parting_are_told_by_signs_and_not_by_colour_alone(
-    base: RunView, other: RunView
-) -> None:
-    app = comparing(base, other, question="jaws")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        assert "✗  1 error" in screen_text(app)
-        await pilot.press("home")
-        await settled(pilot)
-        assert style_of(app, "✗  1 error") != style_of(app, "   0 question")
 
 
 async def test_hostile_texts_break_no_frame_and_act_as_nothing(

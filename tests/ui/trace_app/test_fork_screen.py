@@ -198,20 +198,6 @@ async def test_an_edited_text_takes_the_place_of_the_steps_own(
         assert "Heat (1986 film)" in events[4].data["content"]
 
 
-async def test_an_editor_that_changes_nothing_makes_no_edit(
-    parent: RunView, editor: Callable[[str], None]
-) -> None:
-    editor("pass")
-    app = at(parent, 3)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
-        await asked(pilot)
-        await pilot.press("ctrl+o")
-        await pilot.pause()
-        assert "as it was" in screen_text(app)
-        fork = await forked(pilot)
-        assert all("edited" not in event.data for event in fork.trace(0).events)
-
-
 async def test_an_editor_that_fails_is_one_line_in_the_dialog(
     parent: RunView, editor: Callable[[str], None]
 ) -> None:
@@ -228,17 +214,6 @@ async def test_an_editor_that_fails_is_one_line_in_the_dialog(
             await pilot.press("ctrl+o")
             await until(pilot, lambda said_of=message: said_of in said(screen))
             assert "as it was" in screen_text(app)
-
-
-async def test_an_editor_that_is_not_there_is_one_line(
-    parent: RunView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VISUAL", "/no/such/editor --wait")
-    app = at(parent, 3)
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await asked(pilot)
-        await pilot.press("ctrl+o")
-        await until(pilot, lambda: "/no/such/editor' does not start" in said(screen))
 
 
 def test_the_editor_is_visual_before_editor_before_vi() -> None:
@@ -271,15 +246,6 @@ async def test_bad_input_is_one_line_in_the_dialog(parent: RunView, tmp_path: Pa
             check_frame(app)
             screen.query_one(field, Input).value = before
     assert forks_in(tmp_path) == []
-
-
-async def test_what_has_not_ended_is_not_forked(base: RunView) -> None:
-    app = TraceApp([base], start=OpenQuestion("brazil"))
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
-        await until(pilot, lambda: "step 0" in screen_text(app))
-        await pilot.press("f")
-        await until(pilot, lambda: "brazil has not ended yet" in screen_text(app))
-        await until(pilot, lambda: isinstance(app.screen, TraceScreen))
 
 
 @pytest.mark.parametrize(

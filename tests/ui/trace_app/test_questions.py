@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from textual.app import App
-from textual.pilot import Pilot
 
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.tasks import TASKS
@@ -14,7 +13,7 @@ from branchwise.ui.trace_app.question_list import QuestionList, columns_at
 from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
-from support.ui.trace_app.film_runs import new_run, questions
+from support.ui.trace_app.film_runs import questions
 from support.ui.trace_app.question_list import bar, listed, under_cursor
 from support.ui.trace_app.screen_text import (
     check_frame,
@@ -22,7 +21,6 @@ from support.ui.trace_app.screen_text import (
     place_of,
     screen_lines,
     screen_text,
-    style_at,
 )
 from support.ui.trace_app.waiting import means_shown, resized
 
@@ -44,17 +42,6 @@ async def test_several_runs_stand_above_the_list(
     async with app.run_test(size=size) as pilot:
         await means_shown(pilot)
         check_snapshot(app, "questions-two-runs")
-
-
-async def test_failed_items_are_told_by_a_sign_and_a_word_besides_the_colour(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL):
-        x, y = place_of(app, "✗")
-        line = screen_lines(app)[y]
-        assert "jaws" in line
-        mark, word = style_at(app, x, y), style_at(app, line.index("failed"), y)
-        assert mark.color == word.color
-        assert mark.color != style_at(app, line.index("Who"), y).color
 
 
 async def test_keys_move_the_cursor(base: RunView) -> None:
@@ -293,18 +280,3 @@ async def test_a_run_without_questions_says_so(tmp_path: Path) -> None:
         await pilot.press("down", "enter", "end", "s", "b", "l", "escape")
         assert len(app.screen_stack) == 1
     run.close()
-
-
-async def test_a_run_that_has_not_begun_is_shown(tmp_path: Path) -> None:
-    new_run(tmp_path / "R", {})
-    run = RunView.open(tmp_path / "R")
-    app = TraceApp([run])
-    async with app.run_test(size=SMALL) as pilot:
-        assert "0/6" in screen_lines(app)[0]
-        await press_all(pilot, "enter", "escape")
-    run.close()
-
-
-async def press_all(pilot: Pilot[None], *keys: str) -> None:
-    for key in keys:
-        await pilot.press(key)

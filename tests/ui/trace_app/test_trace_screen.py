@@ -83,15 +83,6 @@ async def test_a_trace_opens_with_its_steps_beside_the_first_one(lost: RunView, 
         check_snapshot(app, "trace")
 
 
-async def test_a_step_is_opened_by_its_number(lost: RunView) -> None:
-    app = at(lost, step=QUERY)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
-        assert trace_screen(app).step == QUERY
-        assert "SELECT ?actor ?name" in screen_text(app)
-        assert "Amy Brenneman" in screen_text(app)
-
-
 async def test_a_step_that_is_not_there_is_said(lost: RunView) -> None:
     app = at(lost, step=99)
     async with app.run_test(size=SMALL) as pilot:
@@ -164,17 +155,6 @@ async def test_one_key_leads_to_each_loss_in_turn(lost: RunView, size: Size) -> 
         check_frame(app)
 
 
-async def test_the_jump_leaves_with_the_next_step(lost: RunView) -> None:
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
-        await pilot.press("m")
-        assert "left out by the agent" in screen_text(app)
-        await pilot.press("down")
-        assert "left out by the agent" not in screen_text(app)
-        assert "P .50" in screen_text(app)
-
-
 async def test_answers_take_the_place_of_the_step_where_it_is_narrow(lost: RunView) -> None:
     app = at(lost)
     async with app.run_test(size=SMALL) as pilot:
@@ -186,19 +166,6 @@ async def test_answers_take_the_place_of_the_step_where_it_is_narrow(lost: RunVi
         assert trace_screen(app).step == SEARCH
         assert "Robert De Niro is Neil." in screen_text(app)
         assert "James Woods" not in screen_text(app)
-
-
-async def test_answers_have_their_own_column_where_it_is_wide(lost: RunView) -> None:
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=LARGE) as pilot:
-        await pilot.pause()
-        assert "✗ James Woods" in screen_text(app)
-        assert "[p0] Heat, part p0" in screen_text(app)
-        await pilot.press("a")
-        assert "✗ James Woods" not in screen_text(app)
-        await pilot.press("a", "down", "down", "enter")
-        assert trace_screen(app).step == QUERY
-        assert "✗ James Woods" in screen_text(app)
 
 
 async def test_the_step_alone_has_the_whole_width(lost: RunView, size: Size) -> None:
@@ -245,16 +212,6 @@ async def test_a_failed_item_shows_its_error_above_and_leads_to_it(base: RunView
         assert "✗ the server said 500 [bold]five hundred[/bold]" in screen_text(app)
         await pilot.press("m")
         assert trace_screen(app).step == 1
-
-
-async def test_a_step_is_copied_as_plain_text(lost: RunView) -> None:
-    app = at(lost, step=QUERY)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
-        await pilot.press("y")
-        assert "SELECT ?actor ?name WHERE" in app.clipboard
-        assert "Ashley Judd" in app.clipboard
-        assert app.clipboard.replace("\n", " ").isprintable()
 
 
 @pytest.fixture

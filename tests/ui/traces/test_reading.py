@@ -86,14 +86,6 @@ def test_an_item_that_ended_has_its_verdicts_and_places(run: Path):
     assert len(trace.steps) == len(trace.events)
 
 
-def test_a_failed_item_has_its_gold_missing_and_leads_to_the_error(run: Path):
-    with opened(run) as read:
-        trace = read(1)
-    assert verdicts(trace) == {"missing"}
-    assert {line.step for branch in trace.branches for line in branch.gold} == {1}
-    assert trace.steps[-1].failed
-
-
 def test_an_item_that_has_not_begun_has_its_gold_and_no_steps(run: Path):
     with opened(run) as read:
         trace = read(2)
