@@ -63,10 +63,7 @@ def test_parameters_are_called_as_options_are(name: str) -> None:
             lambda: branchwise.System(budget={"turns": 0}),
             "System.budget.turns: input should be greater than or equal to 1 (0)",
         ),
-        (
-            lambda: branchwise.Budget(turn=1),
-            "Budget: unknown setting 'turn'; did you mean turns",
-        ),
+        (lambda: branchwise.Budget(turn=1), "Budget: unknown setting 'turn'; did you mean turns"),
         (
             lambda: branchwise.run("q.jsonl", branchwise.System(), limits=3),
             "run: there is no parameter 'limits'; did you mean limit?",

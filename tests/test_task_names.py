@@ -165,8 +165,7 @@ def test_a_variant_is_found_wherever_it_stands(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "code",
-    ['record["branches"]', 'include={"branches"}', 'f("branches")', 'x == "branches"'],
+    "code", ['record["branches"]', 'include={"branches"}', 'f("branches")', 'x == "branches"']
 )
 def test_a_word_of_the_data_is_no_task(code: str) -> None:
     assert not names_in(code)

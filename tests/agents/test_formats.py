@@ -177,10 +177,3 @@ def test_any_json_is_a_prediction_or_a_format_error(data, name):
     assert all(e == e.strip() != "" for entities in read.answers.values() for e in entities)
     assert all(len(set(entities)) == len(entities) for entities in read.answers.values())
     assert set(read.citations) <= set(read.answers)
-
-
-@pytest.mark.slow
-@given(ANY_JSON, st.sampled_from(sorted(FORMATS)))
-def test_what_fits_is_read(data, name):
-    if FORMATS[name].fits(data):
-        FORMATS[name].read(data)

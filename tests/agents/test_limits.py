@@ -104,14 +104,6 @@ async def test_half_of_what_was_on_its_way_is_the_limit_where_none_was_reached(m
     await let_go(*rest)
 
 
-async def test_the_limit_never_falls_below_one():
-    limiter = Limiter(1)
-    for _ in range(3):
-        (request,) = await begin(limiter, 1, [])
-        await request.end(refused())
-    assert limiter.limit == 1
-
-
 async def test_as_many_successes_as_there_are_slots_raise_the_limit_by_one_up_to_the_most():
     limiter = Limiter(4)
     for request in await begin(limiter, 4, []):
@@ -142,22 +134,6 @@ async def test_successes_from_before_the_refusal_do_not_raise_the_limit():
     for request in rest:
         await request.end()
     assert limiter.limit == 4
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        ModelError("server", "500", retryable=True, status=500),
-        ModelError("rate_limit", "the quota is spent", status=429),
-    ],
-    ids=["500", "quota"],
-)
-async def test_other_failures_change_no_limit(error):
-    limiter = Limiter(8)
-    requests = await begin(limiter, 8, [])
-    await requests[0].end(error)
-    assert (limiter.limit, limiter.refusals) == (8, 0)
-    await let_go(*requests[1:])
 
 
 async def test_a_retry_after_holds_every_request_until_it_is_over():

@@ -100,14 +100,6 @@ async def test_it_reads_what_the_question_word_asks_for(question, expected):
     assert answers(text) == expected
 
 
-@pytest.mark.parametrize("word", ["Don't", "Don’t", "Mess_Around"])
-async def test_a_word_is_found_where_it_stands(word, monkeypatch):
-    said = f"It was Jim Croce who said: {word}."
-    monkeypatch.setitem(PASSAGES, "p6", ("Zzyzx", said))
-    text, _ = await run(f"Who recorded {word} of Zzyzx?")
-    assert answers(text) == {"default": ("Jim Croce",)}
-
-
 def complete(*messages: BaseMessage, **bound: Any) -> AIMessage:
     message = OfflineChatModel()._generate(list(messages), **bound).generations[0].message
     assert isinstance(message, AIMessage)
@@ -193,13 +185,6 @@ def test_it_asks_for_the_name_once_and_searches_for_every_title_that_is_listed()
         ("search", "Night Ferry (song) directed"),
         ("search", "Night Ferry"),
     ]
-
-
-def test_the_listing_alone_is_no_search():
-    messages: list[Any] = [HumanMessage("Question: Who directed Night Ferry?")]
-    assert turn(messages, [pages]) == [("pages", "Night Ferry")]
-    told(messages, PAGE)
-    assert turn(messages, [pages]) == []
 
 
 @pytest.mark.parametrize(

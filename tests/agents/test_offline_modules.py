@@ -155,7 +155,6 @@ def asked(readings: Sequence[str] = READINGS, prompt: str = "readings") -> Human
 
 
 AGENT = SystemMessage(PROMPTS.render("answer_with_tools"))
-CONDITIONS = SystemMessage(PROMPTS.render("conditions_with_tools"))
 CALL = AIMessage(
     "",
     tool_calls=[
@@ -201,75 +200,6 @@ def kinds(*of: str) -> HumanMessage:
 )  # fmt: skip
 def test_given_readings_are_answered_from_the_titles_that_fit(results, user, found):
     assert answers(*results, user=user) == found
-
-
-def test_readings_without_titles_are_answered_from_what_tells_them_apart():
-    listed = "- Who led Oslo in 1951?\n- Who led Oslo in 1988?"
-    user = HumanMessage(f"Who led Oslo?\n\n{PROMPTS.render('readings', readings=listed)}")
-    found = answers(
-        "[p1] City councils\nIn 1951 the council of Oslo was led by Ada Holm.",
-        "[p2] Mayors\nIn 1988 the council of Oslo was led by Mia Lund.",
-        user=user,
-    )
-    assert found == {"Who led Oslo in 1951?": ["Ada Holm"], "Who led Oslo in 1988?": ["Mia Lund"]}
-
-
-def test_each_given_reading_is_a_condition_with_its_citations():
-    found = ToolMessage(f"{OF_1951}\n\n{OF_1988}", tool_call_id="1")
-    text = reply(CONDITIONS, asked(prompt="conditions_readings"), CALL, found).text
-    assert json.loads(text)["conditions"] == [
-        {"condition": reading, "answer": f"The film was directed by {name}.", "citations": [id]}
-        for reading, name, id in zip(READINGS, ("Ada Holm", "Mia Lund"), ("p1", "p2"), strict=True)
-    ]
-
-
-def given_passages(*texts: str) -> str:
-    blocks = [f"Fragment {n}: Night Ferry\n{text}" for n, text in enumerate(texts, start=1)]
-    return "\n\n".join([QUESTION, *blocks])
-
-
-def test_readings_after_given_passages_are_no_part_of_a_passage():
-    passages = given_passages("The 1951 film was directed by Ada Holm.", "It was remade in 1988.")
-    section = asked(prompt="conditions_readings").text.removeprefix(QUESTION)
-    system = SystemMessage(PROMPTS.render("conditions_given"))
-    conditions = json.loads(reply(system, HumanMessage(passages + section)).text)["conditions"]
-    assert conditions[0] == {
-        "condition": READINGS[0],
-        "answer": "The 1951 film was directed by Ada Holm.",
-        "citations": ["Fragment 1"],
-    }
-    assert "dash" not in json.dumps(conditions)
-
-
-def test_a_list_in_a_given_passage_is_no_list_of_readings():
-    plain = given_passages("The film was directed by Ada Holm. Its parts:\n- the pier\n- the fog")
-    system = SystemMessage(PROMPTS.render("conditions_given"))
-    conditions = json.loads(reply(system, HumanMessage(plain)).text)["conditions"]
-    assert [entry["condition"] for entry in conditions] == ["The question is about Night Ferry."]
-
-
-def test_a_graphs_answers_are_given_under_the_readings():
-    def called(name: str, result: str, **args: str) -> list[BaseMessage]:
-        made = {"name": name, "args": args, "id": name + str(args), "type": "tool_call"}
-        return [AIMessage("", tool_calls=[made]), ToolMessage(result, tool_call_id=made["id"])]
-
-    history = [
-        *called(
-            "wikidata_search",
-            "Q1  Night Ferry: 1951 film directed by Ada Holm [film; 9 statements]\n"
-            "Q2  Night Ferry: 1988 film directed by Mia Lund [film; 9 statements]",
-            text="Night Ferry",
-            kind="item",
-        ),
-        *called("wikidata_search", "P57  director [2 statements]", text="d", kind="property"),
-        *called(
-            "wikisparql",
-            "2 rows: ?thing | ?value\nwd:Q1 | wd:Q8 (Ada Holm)\nwd:Q2 | wd:Q9 (Mia Lund)",
-            query="SELECT ?value { VALUES ?thing { wd:Q1 wd:Q2 } ?thing wdt:P57 ?value }",
-        ),
-    ]
-    text = reply(AGENT, asked(), *history).text
-    assert json.loads(text)["answers"] == {READINGS[0]: ["Ada Holm"], READINGS[1]: ["Mia Lund"]}
 
 
 HOSTILE = st.text(max_size=60) | st.sampled_from(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from branchwise.agents.offline import answers, kg
+from branchwise.agents.offline import kg
 from branchwise.agents.offline.words import base_name
 
 
@@ -33,11 +33,3 @@ def test_what_a_thing_is_ends_before_its_details(description):
     thing = kg.KgEntity("Q1", "Heat", "", description)
     kind = description[: found.start()] if found else description
     assert thing.reading == (f"Heat ({kind})" if kind else "Heat")
-
-
-@given(st.lists(st.sampled_from([",", "and", "&", " ", "\t"])).map("".join))
-@example(" " * 200_000)
-def test_a_list_joins_two_names_by_comma_and_or_ampersand(between):
-    joined = " ".join(between.split()) in ("and", ",", ", and", "&", ",&", ", &")
-    ended = not between.startswith("and") and not between.endswith(",and")
-    assert bool(answers._JOINT.fullmatch(between)) == (joined and ended)

@@ -18,13 +18,7 @@ from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.refusals import refused_field
 from branchwise.agents.spec import ModelSpec
-from support.agents.asking import (
-    RecordingJournal,
-    ask,
-    both_ways,
-    error_of,
-    local_retriever,
-)
+from support.agents.asking import RecordingJournal, ask, both_ways, error_of, local_retriever
 from support.chat_server import Answer, call, fail, say
 
 CASES = yaml.safe_load((Path(__file__).parent / "refusals.yaml").read_text())

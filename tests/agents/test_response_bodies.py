@@ -229,12 +229,6 @@ async def test_a_server_without_them_answers_all_the_same(chat_server, make_call
     assert not {"logprobs", "top_logprobs"} & chat_server.requests[-1].keys()
 
 
-async def test_they_are_not_asked_for_by_default(chat_server, make_caller):
-    chat_server.play([SEVEN])
-    assert (await ask(make_caller())).tokens == ()
-    assert "logprobs" not in chat_server.requests[0]
-
-
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 0.1, "-1", None, True])
 def test_what_is_no_log_probability_is_left_out(value):
     top = [{"token": "8", "logprob": value}, {"token": "7", "logprob": 0}]

@@ -74,12 +74,6 @@ def test_an_invalid_call_is_shown_again_as_it_was_written():
     assert rendered.content == "```tool\n{broken\n```"
 
 
-def test_instructions_make_a_system_message_where_there_is_none():
-    rendered = render_messages([HumanMessage("hi")], "Use tools so.")
-    assert [m.type for m in rendered] == ["system", "human"]
-    assert rendered[0].content == "Use tools so."
-
-
 @pytest.mark.parametrize("run", [" ", "\n", "[ ", "name ", "<", "local_retriever "])
 def test_a_long_run_is_no_written_call_and_is_read_once(run):
     """Read from each of its characters, a run of this length would take hours."""

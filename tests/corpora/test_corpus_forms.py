@@ -89,27 +89,6 @@ def test_a_file_shows_its_form(tmp_path: Path, case: str) -> None:
     assert found == Passage(id=id or passage_id("Etna", ETNA), title="Etna", text=ETNA)
 
 
-@pytest.mark.parametrize(
-    ("form", "case"),
-    [
-        ("jsonl", "an array of titles and texts"),
-        ("jsonl", "BEIR's id"),
-        ("csv", "CSV with a mark"),
-        ("dpr", "DPR's passages"),
-        ("hipporag", "an array of titles and texts"),
-        ("kilt", "KILT's pages"),
-    ],
-)
-def test_a_form_that_is_named_is_read_as_one_that_shows(
-    tmp_path: Path, form: str, case: str
-) -> None:
-    name, content, _ = FILES[case]
-    (tmp_path / name).write_bytes(content)
-    shown = build_corpus(str(tmp_path / name), tmp_path / "shown").corpus
-    named = build_corpus(f"{form}:{tmp_path / name}", tmp_path / "named").corpus
-    assert shown.sha256 == named.sha256
-
-
 def test_a_folder_of_beir(tmp_path: Path) -> None:
     folder = tmp_path / "set"
     folder.mkdir()
@@ -148,23 +127,6 @@ def test_a_data_set_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "set").mkdir()
     (tmp_path / "set/train.jsonl").write_bytes(BEIR)
     assert best(f"hf:{tmp_path / 'set'}", tmp_path / "C", "volcano").id == "7"
-
-
-def test_fields_say_what_a_file_calls_them(write: Callable[..., Path], tmp_path: Path) -> None:
-    source = write("p.jsonl", {"body": ETNA, "name": "Etna", "text": "other", "n": 7})
-    found = best(source, tmp_path / "C", "volcano", fields=["text=body", "title=name", "id=n"])
-    assert found == Passage(id="7", title="Etna", text=ETNA)
-
-
-def test_a_named_field_that_a_later_row_lacks_is_empty(
-    write: Callable[..., Path], tmp_path: Path
-) -> None:
-    source = write(
-        "p.jsonl", {"body": "a", "name": "A"}, {"name": "B", "text": "other"}, {"name": ""}
-    )
-    built = build_corpus(str(source), tmp_path / "C", fields=["text=body", "title=name"])
-    assert [built.corpus.passage(row).text for row in range(2)] == ["a", ""]
-    assert built.omissions.as_json()["empty"]["count"] == 1
 
 
 def test_a_named_text_comes_before_contents(write: Callable[..., Path], tmp_path: Path) -> None:

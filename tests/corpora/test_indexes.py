@@ -75,12 +75,6 @@ def test_no_index_names_the_command_that_makes_it(corpus_dir):
         open_retriever(corpus_dir, "e5")
 
 
-def test_hybrid_needs_both_parts(copied):
-    shutil.rmtree(copied / "index" / "bm25")
-    with pytest.raises(InputError, match=r"no index 'bm25' \(it has flat\)"):
-        open_retriever(copied, "hybrid")
-
-
 def test_an_index_of_another_corpus_is_refused(copied):
     with (copied / "corpus.jsonl").open("a") as file:
         file.write('{"id": "new", "contents": "Oboe\\nAn oboe."}\n')
@@ -111,13 +105,6 @@ def test_an_index_of_another_encoder_is_refused(copied, changes, message):
     with pytest.raises(InputError, match=message) as caught:
         open_retriever(copied, "flat")
     assert "rebuild it: branchwise corpus index" in str(caught.value)
-
-
-def test_an_openvino_index_without_openvino_is_refused(copied, monkeypatch):
-    edit(copied, "flat", encoder__backend="openvino")
-    monkeypatch.setattr("branchwise.corpora.encoders.has_openvino", lambda: False)
-    with pytest.raises(InputError, match=r"openvino backend is not installed.*rebuild it"):
-        open_retriever(copied, "flat")
 
 
 def test_an_index_analysed_another_way_is_refused(copied):
@@ -167,12 +154,6 @@ def test_rows_that_the_corpus_does_not_have_are_refused(copied, tmp_path):
     record_files(folder.parent)
     with pytest.raises(InputError, match="the terms are missing or damaged"):
         open_retriever(copied, "bm25").search(["volcano"], 3)
-
-
-def test_a_manifest_that_is_none_is_refused(copied):
-    (copied / "index" / "bm25" / "manifest.json").write_text("{}")
-    with pytest.raises(InputError, match="not an index manifest"):
-        open_retriever(copied, "bm25")
 
 
 def test_an_interrupted_build_changes_nothing_and_can_be_repeated(copied, monkeypatch):

@@ -13,7 +13,6 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
-from branchwise.corpora.loaders.forms import FORMS, form_of
 from branchwise.corpora.passages import passage_id
 from branchwise.corpora.questions import Question
 from support.corpora.published_sets import SAMPLES, sample
@@ -283,16 +282,6 @@ def test_what_is_wrong_is_one_line_with_the_entry(
     assert "\n" not in str(caught.value)
 
 
-def test_each_sample_is_of_its_own_form() -> None:
-    files = {name for name, one in FORMS.items() if not one.takes_fields and not one.is_folder}
-    assert SAMPLES.keys() == files
-    for name, rows in SAMPLES.items():
-        for row in rows:
-            found = form_of(row)
-            assert found is not None
-            assert found.name == (name if any(mark in row for mark in FORMS[name].mark) else "")
-
-
 # ALCE's QAMPARI has the fields of our own format, HotpotQA's files those of 2WikiMultihopQA's.
 _ALSO = {("", "qampari"), ("2wiki", "hotpotqa")}
 _PAIRS = [(given, written) for given in (*SAMPLES, "") for written in (*SAMPLES, "")]
@@ -312,11 +301,6 @@ def test_a_form_that_does_not_fit_says_which_does(tmp_path: Path, given: str, wr
     fits = f"{written}:{path}" if written not in ("", "qampari") else str(path)
     assert str(caught.value).endswith(f"its fields fit {fits}")
     assert "\n" not in str(caught.value)
-
-
-def test_alces_form_of_qampari_has_no_readings(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match='"answers" is an object; it is a list'):
-        load_questions(f"qampari:{sample(tmp_path, '')}")
 
 
 def test_a_form_that_nothing_fits_says_how_to_name_fields(tmp_path: Path) -> None:

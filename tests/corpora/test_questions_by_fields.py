@@ -31,17 +31,6 @@ def file(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def test_columns_that_are_called_like_fields_need_no_names(file: Any) -> None:
-    path = file("q.csv", text="\ufeffid,question,answers,ambiguous\n007,Who?,Mann,no\n8,What?,,\n")
-    one, two = load_questions(f"csv:{path}", require_gold=False).questions
-    assert (one.id, one.question, gold(one), one.ambiguous) == (
-        *("007", "Who?"),
-        {"default": [("Mann",)]},
-        False,
-    )
-    assert (two.id, two.branches) == ("8", ())
-
-
 def test_columns_are_named_and_the_others_kept(file: Any) -> None:
     path = file("q.csv", text="Q;Gold;answers;Hops\nWho?;Mann;3;2\nWhat?;Heat;4;1\n")
     with pytest.warns(UserWarning, match=r"kept in meta: answers \(2\), Hops \(2\)$"):

@@ -8,13 +8,7 @@ import threading
 import pytest
 
 from branchwise.base.plugins import call as calling
-from branchwise.base.plugins.call import (
-    PluginFailure,
-    RunContext,
-    call,
-    call_blocking,
-    running,
-)
+from branchwise.base.plugins.call import PluginFailure, RunContext, call, call_blocking, running
 
 
 async def called(function, *, seconds=20.0, **arguments):

@@ -18,13 +18,7 @@ from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import blocks, in_order
 from support.by_role import by_role, passage_of, turn_of
 from support.chat_server import calls, say
-from support.plugins.node_cases import (
-    PASSAGES,
-    SEARCH,
-    answer,
-    turns,
-    write_nodes,
-)
+from support.plugins.node_cases import PASSAGES, SEARCH, answer, turns, write_nodes
 from support.stores import execute
 
 RERANK = '''
@@ -214,10 +208,7 @@ def test_extraction_reads_what_a_node_left(play):
     ("code", "said"),
     [
         ('@node("after_tool")\nasync def x(state):\n    """X."""', "the slot 'after_tool'"),
-        (
-            "@node\nasync def x(state):\n    '''X.'''",
-            'put `@node("after_tools")` above',
-        ),
+        ("@node\nasync def x(state):\n    '''X.'''", 'put `@node("after_tools")` above'),
         (
             '@node("after_tools")\nasync def x(state):\n    """X."""\n    yield {}',
             "the node x is a generator",

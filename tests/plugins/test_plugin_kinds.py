@@ -102,8 +102,7 @@ def test_what_stands_there_instead_is_said(file, name, said):
 
 
 @pytest.mark.parametrize(
-    ("group", "said"),
-    [("nodes", "it has nodes"), ("tools", "it has tools, chained")],
+    ("group", "said"), [("nodes", "it has nodes"), ("tools", "it has tools, chained")]
 )
 def test_only_plugins_of_the_kind_are_recommended(file, group, said):
     for spec in (str(file), f"{file}:zzz"):

@@ -16,10 +16,7 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.open import absolute_name, needs_corpus, open_retriever
 from branchwise.corpora.passages import passage_id
-from branchwise.corpora.plugin_retriever import (
-    PluginRetriever,
-    open_plugin,
-)
+from branchwise.corpora.plugin_retriever import PluginRetriever, open_plugin
 from branchwise.corpora.retrieval import RetrieverError
 from branchwise.graphs.system import System
 from branchwise.runs.experiment import resume, run

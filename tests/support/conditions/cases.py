@@ -10,11 +10,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 
-WORKED = {
-    "A": "c1 OR c2",
-    "B": "c3 AND c4",
-    "C": "c5 AND c6",
-}
+WORKED = {"A": "c1 OR c2", "B": "c3 AND c4", "C": "c5 AND c6"}
 """The worked example of MDCR's paper: expressions by document ..."""
 WORKED_RELATIONS = (
     *(("conflicting", f"A-{a}", b) for a in ("c1", "c2") for b in ("B-c3", "C-c5")),

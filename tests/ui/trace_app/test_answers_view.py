@@ -7,12 +7,7 @@ from textual.app import App, ComposeResult
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.ui.trace_app.answers_view import AnswersView
 from branchwise.ui.traces.trace import AnswerLine, BranchLines
-from support.ui.trace_app.screen_text import (
-    check_frame,
-    place_of,
-    screen_lines,
-    screen_text,
-)
+from support.ui.trace_app.screen_text import check_frame, place_of, screen_lines, screen_text
 
 LOST = AnswerLine(
     "Val Kilmer", "missing", "lost in extraction · step 3 [s1]", (EvidencePlace(3, 2, "s1"),)

@@ -14,12 +14,7 @@ from branchwise.ui.trace_app.step_view import StepView
 from branchwise.ui.traces.runs import RunView
 from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app import film_runs
-from support.ui.trace_app.screen_text import (
-    check_frame,
-    check_snapshot,
-    screen_lines,
-    screen_text,
-)
+from support.ui.trace_app.screen_text import check_frame, check_snapshot, screen_lines, screen_text
 from support.ui.trace_app.waiting import resized, until
 
 Size = tuple[int, int]

@@ -63,8 +63,7 @@ def test_every_block_is_in_a_fence_as_it_is(traces: list[Trace]):
 
 def test_a_trace_reads_as_it_is_looked_at():
     line = ItemLine(
-        *(1, "q1", 1, "Who?", True, "done", (0.5, 1.0, 0.0)),
-        *(("unsupported_answer",), 1_234, 2.5),
+        *(1, "q1", 1, "Who?", True, "done", (0.5, 1.0, 0.0)), *(("unsupported_answer",), 1_234, 2.5)
     )
     right, wrong = AnswerLine("Ann", "right"), AnswerLine("Bob", "wrong", "nowhere in the evidence")
     branches = [BranchLines("Heat", ("heat",), (right,), (right, wrong))]
