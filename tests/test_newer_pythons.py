@@ -1,9 +1,4 @@
-"""Nothing that Python 3.12, 3.13 or 3.14 dropped, or says it will drop, is in the product.
-
-Sources: "Removed", "Deprecated" and "Pending removal" of https://docs.python.org/3/whatsnew/3.12.html,
-3.13.html and 3.14.html, and https://docs.python.org/3/deprecations/index.html. What a name cannot
-show, such as a call that warns, pytest's `filterwarnings` turns into an error in every test.
-"""
+"""Nothing that Python 3.12, 3.13 or 3.14 dropped, or says it will drop, is in the product."""
 
 import ast
 import re
@@ -131,7 +126,6 @@ def test_the_product_uses_nothing_that_newer_pythons_drop() -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_every_module_compiles_and_is_imported_without_a_warning() -> None:
-    """In a process of its own: what is imported already says nothing again."""
     packages = {
         name: "branchwise" if name == "branchwise" else f"branchwise.{name}" for name in PRODUCT
     }

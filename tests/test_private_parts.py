@@ -70,9 +70,6 @@ def test_no_private_part_is_used(room: str) -> None:
 
 
 def test_model_clients_have_their_private_parts_to_themselves() -> None:
-    """Of openai, httpx, aiohttp and LangChain, whose models are called by the methods that each
-    of them defines. A named tuple's `_replace` is public, and `_Hash` a type of the standard
-    library."""
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in product_files("agents")]
     found = {
         node.attr

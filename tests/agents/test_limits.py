@@ -214,13 +214,6 @@ class CrowdedServer(ChatServer):
 
 @pytest.mark.slow
 async def test_a_server_with_room_for_four_answers_everyone_after_few_refusals(monkeypatch):
-    """120 requests, 64 at a time, each with one attempt.
-
-    Whatever is refused at one limit was on its way when the first refusal came: at most 64, 32,
-    16 and 8 requests. After that nobody is refused below 5 at a time, to which the limit goes up
-    from 2 by 2 + 3 + 4 successes, where at most 5 are refused before it falls again; further up
-    a success brings fewer refusals still.
-    """
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
     monkeypatch.setattr(restraints, "FIRST_WAIT", 0.01)
     limits, at_once = Limits(64), asyncio.Semaphore(64)
@@ -242,7 +235,6 @@ async def test_a_server_with_room_for_four_answers_everyone_after_few_refusals(m
 
 
 async def test_a_server_that_always_refuses_uses_the_attempts_up(chat_server, waits, monkeypatch):
-    """Alone at limit 8: halved from 1 on its way to 1, after which no refusal is news."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     chat_server.play(lambda body: fail(429, "never"))
     spec = ModelSpec.parse(f"openai:scripted@{chat_server.url}")
@@ -254,7 +246,6 @@ async def test_a_server_that_always_refuses_uses_the_attempts_up(chat_server, wa
 
 
 async def test_waiting_for_a_slot_takes_no_time_of_the_question(chat_server, monkeypatch):
-    """Retry-After holds the second request for 30 seconds, and it has 5."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     clock = Clock()
     chat_server.play([fail(429, "slow down", retry_after="30"), say("now")])

@@ -130,7 +130,6 @@ def test_a_folder_that_was_killed_while_it_was_replaced_leaves_nothing_to_clean_
 
 
 def test_modes_go_by_the_umask(tmp_path: Path) -> None:
-    """Also where a library made a file for its user alone."""
     before = os.umask(0o002)
     try:
         with new_folder(tmp_path / "F") as folder:

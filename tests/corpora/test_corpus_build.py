@@ -78,7 +78,6 @@ def test_what_is_there_is_not_overwritten(write, tmp_path):
 
 
 def test_a_corpus_that_is_there_may_be_built_again(write, tmp_path):
-    """As one does after a kill, which may have come when all was done."""
     source = write("in.jsonl", {"contents": "A\nx"}, {"contents": "A\nx"})
     build_corpus(str(source), tmp_path / "C")
     before = (tmp_path / "C" / "corpus.jsonl").stat().st_mtime_ns

@@ -68,7 +68,6 @@ def test_vectors_are_those_of_plain_sentence_transformers(encoders, backend):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_index_reopens_the_encoder_that_it_names(encoders, backend):
-    """On openvino queries then go without sentence-transformers, which must show nowhere."""
     encoder = encoders(backend)
     again = reopen_encoder(encoder.identity)
     assert again.identity == encoder.identity
@@ -98,7 +97,6 @@ def test_reopening_on_openvino_loads_no_torch_and_no_telemetry(encoders):
 @pytest.mark.usefixtures("process")
 @pytest.mark.skipif(not has_openvino(), reason="openvino not installed")
 def test_exporting_a_model_reports_to_nobody(tmp_path):
-    """openvino's reporting keeps its ids in `~/intel`."""
     program = (
         "import sys; from branchwise.corpora.encoders import load_encoder;"
         "load_encoder('all-MiniLM-L6-v2', 'openvino');"

@@ -48,7 +48,6 @@ def unit(seed, count, dimension=DIMENSION):
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("copies", [2, 5, 40])
 def test_equal_vectors_are_ordered_by_id_across_the_border(dtype, copies):
-    """Forty copies also tie past the spare rows, so the search has to go deeper."""
     others = -np.abs(unit(3, 200))
     passages = np.vstack([np.tile(np.abs(unit(4, 1)), (copies, 1)), others])
     index, _ = index_of(passages, np.abs(unit(4, 1)), dtype)

@@ -127,7 +127,6 @@ def test_damaged_index_files_are_refused(copied, name, file):
 @pytest.mark.parametrize("kind", ["fast", "fieldnorm", "idx", "pos", "store", "term"])
 @pytest.mark.parametrize("left", [0, 0.5, None])
 def test_a_part_of_the_terms_that_is_cut_or_gone_is_refused(copied, kind, left):
-    """tantivy panics on some: what it says goes to standard error, and is not ours to stop."""
     (part,) = (copied / "index" / "bm25" / "tantivy").glob(f"*.{kind}")
     if left is None:
         part.unlink()
@@ -138,7 +137,6 @@ def test_a_part_of_the_terms_that_is_cut_or_gone_is_refused(copied, kind, left):
 
 
 def test_rows_that_the_corpus_does_not_have_are_refused(copied, tmp_path):
-    """The index of another corpus with as many passages, whose rows are behind this one's."""
     import tantivy
 
     folder = copied / "index" / "bm25" / "tantivy"
@@ -174,7 +172,6 @@ def test_an_interrupted_build_changes_nothing_and_can_be_repeated(copied, monkey
 
 @pytest.mark.usefixtures("process")
 def test_what_a_kill_leaves_behind_is_not_loaded(copied):
-    """The process dies just before the manifest is written: nothing can clean up."""
     program = (
         "import os, signal, sys; from pathlib import Path;"
         "from branchwise.corpora import build;"

@@ -130,8 +130,6 @@ def test_a_recall_that_cannot_be_met_is_refused(indexed_dir, tmp_path, monkeypat
 @pytest.mark.long
 @pytest.mark.usefixtures("process", "encoder")
 def test_a_killed_build_goes_on_with_what_it_encoded(tmp_path):
-    """Killed after each chunk of four passages; what the next call encodes is told by its texts.
-    Every dense kind encodes in this way."""
     corpus = tmp_path / "C"
     corpus.mkdir()
     lines = (json.dumps({"id": f"p{i}", "contents": f"Title {i}\nText {i}"}) for i in range(14))

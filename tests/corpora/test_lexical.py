@@ -76,7 +76,6 @@ def lucene(texts, query):
     query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=7),
 )
 def test_rankings_are_those_of_the_formula(tmp_path_factory, texts, query):
-    """Passages of up to 40 words: their lengths fit the byte that tantivy keeps of them."""
     texts, text = [" ".join(words) for words in texts], " ".join(query)
     built = indexed(tmp_path_factory.mktemp("drawn") / "C", texts)
     found, expected = built.rank([text], 50)[0], lucene(texts, text)[:50]
@@ -100,7 +99,6 @@ def test_a_passage_without_a_word_of_the_query_is_no_result(index):
 
 
 def test_ties_across_any_depth_are_ordered_by_id(index):
-    """More passages tie than are fetched at once; ids begin at p0009 and descend to p-291."""
     found = index(*["same words"] * 300, "same same words").rank(["same"], 3)[0]
     ids = sorted(f"p{9 - row:04}" for row in range(300))
     assert [f"p{9 - hit.row:04}" for hit in found] == ["p-291", *ids[:2]]
@@ -130,7 +128,6 @@ def test_a_query_of_thousands_of_words_is_cut(index):
 
 
 def test_what_only_may_be_read_can_be_searched(index, tmp_path):
-    """Opening and searching write nothing: tantivy would lock a file beside the index."""
     index("lava", "river")
     corpus = Corpus.open(tmp_path / "C")
     (tmp_path / "I").mkdir()
@@ -153,7 +150,6 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_file_that_is_damaged_at_its_end_is_not_opened(tmp_path, change):
-    """tantivy itself ends the process (SIGABRT) at some damage of its .store."""
     corpus, folder = write_corpus(tmp_path / "C", ["lava", "river"]), tmp_path / "I"
     folder.mkdir()
     manifest = lexical.build(corpus, folder, Encoding(), silent)
@@ -216,7 +212,6 @@ SUFFIXES = ["ational", "ingly", "eed", "ies", "ss", "ogist", "fulli", "ement", "
     ).map(" ".join)
 )
 def test_terms_are_those_of_the_definition(text):
-    """tantivy's stemmer is another program than PyStemmer."""
     assert analysed(text) == terms_of(text)
 
 

@@ -98,7 +98,6 @@ def test_a_mistake_in_an_alternative_names_it(write, alternatives, message):
     ],
 )
 def test_answers_are_taken_in_every_natural_way(write, written, forms):
-    """Of the question, under a branch, in a list of branches: the same."""
     ways = [
         {"answers": written},
         {"answers": {"default": written}},
@@ -229,7 +228,6 @@ RECORDS = st.fixed_dictionaries(
 @settings(max_examples=400, deadline=None)
 @given(record=RECORDS)
 def test_the_short_way_reads_what_the_long_way_reads(record):
-    """Records that need no interpretation are validated as a whole."""
     plain = native._plain(record)
     if plain is None:
         return

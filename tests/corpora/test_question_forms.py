@@ -334,7 +334,6 @@ def test_unknown_fields_of_a_published_form_are_kept_and_told(load: Any) -> None
     ],
 )
 def test_published_files_load_with_nothing_lost(source: str, count: int) -> None:
-    """Against counts that are taken from the files here, without the product."""
     form, _, name = source.partition(":")
     entries = json.loads((DATA / name).read_text("utf-8"))
     loaded = load_questions(f"{form}:{DATA / name}").questions

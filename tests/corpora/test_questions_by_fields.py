@@ -179,7 +179,6 @@ FILES = {
 @needs_datasets
 @pytest.mark.usefixtures("process")
 def test_a_set_of_a_hub_is_loaded_once_and_then_without_it(tmp_path: Path) -> None:
-    """The library itself against a hub on the loopback; it reads the hub's address at import."""
     environment = {**os.environ, "HF_HOME": str(tmp_path / "home")}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, FLASHRAG))
     environment.pop("HF_HUB_OFFLINE", None)

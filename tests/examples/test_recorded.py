@@ -100,16 +100,12 @@ def test_the_first_table_of_the_project_has_them_too(report: StudyReport) -> Non
 
 
 def test_a_lost_answer_was_retrieved_only_where_a_passage_supports_it(report: StudyReport) -> None:
-    """Read by hand: `base` read of one album that its answer performs, and twice of a scientist as
-    a graduate where she does not work; `expand` once of a scientist at his university, twice of the
-    same graduate, and of a film in an actor's article that does not say what it is based on."""
     counts = {name: analysis.errors.subsets["all"] for _, name, analysis in report.analysed}
     told = {name: (found.lost_at["agent"], found.elsewhere) for name, found in counts.items()}
     assert told == {"base": (1, 2), "expand": (1, 3), "kg": (0, 0)}
 
 
 def test_a_trace_says_of_an_answer_what_its_report_says(report: StudyReport) -> None:
-    """Though what was saved with the runs does not tell retrieved answers from mentioned ones."""
     for _, name, analysis in report.analysed:
         with RunView.open(RECORDED / name) as view:
             for errors in analysis.item_errors:

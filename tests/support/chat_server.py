@@ -41,14 +41,7 @@ Cut = Literal["before", "middle", "quiet"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server does with one request. Make one with the functions below.
-
-    `cut`: close the connection before a byte is sent, in the middle, or (streams only) end the
-    response properly but without a finish reason. `raw` is sent in place of a body. `tokens`: of
-    the reply, each with the log-probabilities at its place; sent where they are asked for. By the
-    Responses API alone, `thoughts` come between the calls, and `failure` is the code and message of
-    a response that failed.
-    """
+    """What the server does with one request."""
 
     content: str | None = None
     tool_calls: tuple[tuple[str, str], ...] = ()

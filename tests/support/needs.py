@@ -1,7 +1,4 @@
-"""What some tests need beside `make install`; without it they skip, and say why.
-
-A reason reads "needs WHAT (HOW)"; the last line of a test run counts them (tests/conftest.py).
-"""
+"""What some tests need beside `make install`; without it they skip, and say why."""
 
 import importlib.util
 import os

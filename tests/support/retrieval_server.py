@@ -1,9 +1,4 @@
-"""A retrieval server on the loopback that speaks Search-R1's protocol, and fails on command.
-
-with RetrievalServer() as server:
-    server.play(status(503), None)   # fail once, then answer; None answers as the protocol says
-    SearchServer(server.url).search(["a"], 3)
-"""
+"""A retrieval server on the loopback that speaks Search-R1's protocol, and fails on command."""
 
 import asyncio
 import json

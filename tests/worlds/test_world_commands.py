@@ -65,7 +65,6 @@ def test_a_folder_that_holds_something_else_is_left_alone(type_in, tmp_path):
 
 
 def test_a_world_that_is_there_may_be_made_again(type_in, tmp_path):
-    """As one does after a kill, which may have come when all was done."""
     folder = tmp_path / "W"
     first = type_in(*make(folder))
     before = {(file, file.stat().st_mtime_ns) for file in folder.iterdir()}

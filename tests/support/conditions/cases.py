@@ -29,8 +29,7 @@ def conditions_file(
     more: int = 1,
     text: str = "I am new here.",
 ) -> Path:
-    """A file of documents by their expressions. Each condition has its own sentence, and `more`
-    sentences before them state nothing (c0, c1, ... where conditions leave these free)."""
+    """A file of documents by their expressions."""
     record = {
         "mdcr": 1,
         "documents": [_document(id, expression, more) for id, expression in documents.items()],

@@ -1,8 +1,4 @@
-"""Servers on the loopback that repeat the key they were sent, however they answer.
-
-with EchoServer() as server:
-    server.answers["/retrieve"] = "401"    # else "success"; see `KINDS`
-"""
+"""Servers on the loopback that repeat the key they were sent, however they answer."""
 
 import base64
 import json
@@ -48,13 +44,7 @@ def in_base64(key: str) -> list[str]:
 
 
 class EchoServer(LoopbackServer):
-    """Speaks chat completions, Search-R1's protocol, SPARQL and MCP, each at its path.
-
-    `sent`: by path the Authorization headers of all requests, "" for none. `answers`: by path the
-    kind of failure with which a request is answered; `spared`: how many are answered well before,
-    `failing`: how many fail then, None for all. `elsewhere`: where redirects
-    lead. `chat` makes the message of a model from the request and the key that came with it.
-    """
+    """Speaks chat completions, Search-R1's protocol, SPARQL and MCP, each at its path."""
 
     def __init__(self, chat: Callable[[Body, str], Body] | None = None) -> None:
         super().__init__()

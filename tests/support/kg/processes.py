@@ -55,11 +55,7 @@ def resident_bytes() -> int:
 
 
 def wait_until_busy(keeper: int, ticks: int = 5) -> Process:
-    """The one query process of a keeper, once it has computed for 50 ms.
-
-    Only after a first answer: until then the child that computes may be the one that reads the
-    graph.
-    """
+    """The one query process of a keeper, once it has computed for 50 ms."""
     while True:
         for process in query_processes(keeper):
             if process.busy >= ticks:

@@ -19,15 +19,7 @@ _LITELLM = Path(__file__).parent / "litellm.yaml"
 
 @dataclass(frozen=True)
 class Peer:
-    """A server and its manners.
-
-    `command`: what starts it, given its environment's folder and one to write into; it picks a free
-    port. `model`: that answers whatever it can. `unknown`: what comes of a model that it has not
-    (stopped: one request, and the run ends; answered: it has one model under any name). `overflow`:
-    the model that meets its context window, and `at_overflow` the kind of the error that is
-    recorded, None where it answers beyond it. `streams_usage`: it counts the tokens of streams.
-    `refuses`: the fields that it refuses.
-    """
+    """A server and its manners."""
 
     name: str
     command: Callable[[Path, Path], list[str]]

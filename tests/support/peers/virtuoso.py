@@ -1,7 +1,4 @@
-"""A Virtuoso server of its own, in a folder of its own, on ports that were free.
-
-with Virtuoso(folder, nt_gz) as server: RemoteKg(server.address)
-"""
+"""A Virtuoso server of its own, in a folder of its own, on ports that were free."""
 
 import ctypes
 import re

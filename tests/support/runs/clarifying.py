@@ -1,9 +1,4 @@
-"""Three questions that are asked back, and a scripted model's part in each stage.
-
-Of q1 it finds both options, of q2 it finds no ambiguity unless it lists the answers, and it asks
-q3 back although that has one reading. Told answers it asks worse: one option, an option twice, and
-a text that is not of the form.
-"""
+"""Three questions that are asked back, and a scripted model's part in each stage."""
 
 import json
 from pathlib import Path

@@ -27,10 +27,7 @@ _AT_ONCE = 50
 
 @dataclass(frozen=True)
 class Written:
-    """A form that is written for an entity; "" where the text around it does not say for which.
-
-    `origin`: the tool or the kind of text that writes it.
-    """
+    """A form that is written for an entity; "" where the text around it does not say for which."""
 
     form: str
     name: str

@@ -71,7 +71,6 @@ async def test_a_wide_screen_shows_the_step_of_both(base: RunView, other: RunVie
 
 
 async def test_keys_and_clicks_walk_over_the_rows(base: RunView, other: RunView) -> None:
-    """The rule where they part is skipped; `d` goes from difference to difference."""
     app = comparing(base, other)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await settled(pilot)

@@ -135,8 +135,6 @@ def test_each_step_stands_once_and_in_order(a: list[Made], b: list[Made]) -> Non
 @pytest.mark.slow
 @given(deeds, deeds)
 def test_pairs_weigh_as_much_as_in_any_pairing(a: list[Made], b: list[Made]) -> None:
-    """Against the plain recursion over all pairings."""
-
     def weight(x: Made, y: Made) -> int:
         if x == y:
             return 4

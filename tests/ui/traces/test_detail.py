@@ -146,7 +146,6 @@ def test_a_wrong_answer_is_marked_where_it_was_read():
 
 @pytest.mark.slow
 def test_a_step_of_many_long_passages_is_searched_in_bounds():
-    """All but the first ones are shown without marks."""
     passages = [{**PASSAGE, "id": f"p{n}", "text": "Al Pacino " * 20_000} for n in range(9)]
     found = blocks_of("tool", {**RESULT, "artifact": {"passages": passages}}, names=[["Al Pacino"]])
     marks = [len(block.marks) for block in found if block.kind == "passage"]

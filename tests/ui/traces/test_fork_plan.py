@@ -136,7 +136,6 @@ print([name for name in ("langgraph", "langchain_core") if name in sys.modules])
 
 @pytest.mark.usefixtures("process")
 def test_the_first_plan_needs_no_agent(parent: Path) -> None:
-    """The dialog shows it at once: what takes seconds to import is not imported."""
     command = [sys.executable, "-c", FIRST_PLAN, str(parent)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.stdout.splitlines() == ["openai:m 2 [0] False None", "[]"], done.stderr

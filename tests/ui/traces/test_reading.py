@@ -95,7 +95,6 @@ def test_an_item_that_has_not_begun_has_its_gold_and_no_steps(run: Path):
 
 
 def test_errors_that_were_kept_are_not_worked_out_again(run: Path):
-    """As another scorer decided: one answer is missing of all."""
     missing = MissingAnswer(
         *(_branch(run, "1933"), GOLD[1], None, Label.INCORRECT_REASONING, "agent")
     )

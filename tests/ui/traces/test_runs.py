@@ -39,10 +39,7 @@ def view(run):
 
 
 def printed_where_nothing_can_be_written(folder):
-    """What `branchwise trace` says of a run on a read-only place.
-
-    Root may write into any folder: for it the place is mounted so, for this one process.
-    """
+    """What `branchwise trace` says of a run on a read-only place."""
     command = [sys.executable, "-m", "branchwise", "trace", str(folder)]
     if os.getuid() == 0:
         mount = f"mount --bind '{folder}' '{folder}' && mount -o remount,ro,bind '{folder}'"

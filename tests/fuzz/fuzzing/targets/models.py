@@ -195,10 +195,7 @@ _CONDITIONAL = [
 def in_run(
     reply: Reply, with_kg: bool = False, conditional: bool = False, **settings: Any
 ) -> Callable[[Ground, Path], Opened]:
-    """A question is run with a model that answers everything so; it ends scored, or as failed.
-
-    `conditional`: it is about conditions, without tools.
-    """
+    """A question is run with a model that answers everything so; it ends scored, or as failed."""
 
     @contextmanager
     def opened(ground: Ground, here: Path) -> Iterator[Check]:

@@ -1,8 +1,4 @@
-"""A world's triples in plain Python, to work out what queries must answer without SPARQL.
-
-IRIs are strings as Wikidata abbreviates them ("wd:Q42", "wdt:P57"), literals are `Literal`s.
-Nothing here is shared with the package.
-"""
+"""A world's triples in plain Python, to work out what queries must answer without SPARQL."""
 
 import gzip
 import json

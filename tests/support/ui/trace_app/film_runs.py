@@ -1,12 +1,4 @@
-"""Two small runs over the same questions, written through the store, with scores done by hand.
-
-base:  kong  P 1    R 1    EM 1   right under both branches (ambiguous)
-       heat  P 1    R .5   EM 0   one of two answers, the other one retrieved and left out
-       alien P .5   R 1    EM 0   one wrong text beside the right one
-       jaws  failed
-       brazil  running            tron  pending
-other: kong as in base; heat complete (P 1 R 1 EM 1); alien nothing (0, 0, 0); the rest pending
-"""
+"""Two small runs over the same questions, written through the store, with scores done by hand."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -34,10 +34,7 @@ def answering(body: Body) -> Answer:
 
 
 def parent_run(path: Path, server: ChatServer, corpus: Path) -> Path:
-    """One question, answered by `scripted`.
-
-    Its steps: 0 start, 1 turn, 2 search, 3 turn, 4 search, 5 turn, 6 answer.
-    """
+    """One question, answered by `scripted`."""
     branches = [
         {"name": name, "answers": [{"text": text} for text in texts]}
         for name, texts in GOLD.items()

@@ -21,11 +21,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\\\
 
 
 class Terminal:
-    """`branchwise` with these arguments, in a terminal of 80 by 24.
-
-    `errors`: a file that takes its standard error instead of the terminal. `controls`: Ctrl-C and
-    the like are signals, as at a person's terminal.
-    """
+    """`branchwise` with these arguments, in a terminal of 80 by 24."""
 
     def __init__(
         self, *arguments: object, errors: Path | None = None, controls: bool = False

@@ -28,11 +28,7 @@ async def means_shown(pilot: Pilot[Any]) -> None:
 
 
 async def resized(pilot: Pilot[Any], width: int, height: int) -> None:
-    """Resize the terminal, and wait until every widget has been laid out and drawn at its new size.
-
-    The app lays itself out when a timer runs out, and widgets scroll after the next refresh:
-    `resize_terminal` waits for neither where other processes have the cores.
-    """
+    """Resize the terminal, and wait until every widget has been drawn at its new size."""
     await pilot.resize_terminal(width, height)
     await until(pilot, lambda: pilot.app.screen.size == Size(width, height))
     # The widgets have been told by now. What they put off at that is done before this is.
