@@ -120,11 +120,3 @@ schema:Aurora (Aurora) | Part:One (film)"""
         "Aurora (1990 film)": ["Ann Lee"],
         "Aurora (2004 album)": ["Part:One (film)"],
     }
-
-
-def test_the_reasoning_says_what_was_missing_before_the_query():
-    spoken = converse("Who directed Aurora?", [searching(THINGS, "nothing is called"), wikisparql])
-    assert reasoning(spoken) == (
-        "Found 'Aurora' in the graph, but no property for 'directed' (without a language model)."
-    )
-    assert "nothing to look up" in reasoning(converse("who are you?", [wikidata_search]))

@@ -104,45 +104,12 @@ def test_sentences_with_words_of_the_question_or_the_search_are_copied():
     )
 
 
-def test_of_several_passages_each_is_read_by_itself():
-    asked = (
-        "Question: Who directed Night Ferry?\nReadings:\n- Night Ferry (1951 film)\n"
-        "Searched for: Oslo harbour\nSearched for: Night Ferry\n\n"
-        "Passage 1: Night Ferry (1951 film)\nText: It opened in May. Mia Lund directed it.\n\n"
-        "Passage 2: Bergen\nText: Bergen is a city. Passage 1: it rains.\n\n"
-        "Passage 3: Oslo\nText: Oslo has a harbour. It is large."
-    )
-    system = SystemMessage(PROMPTS.render("extractor_several"))
-    assert reply(system, HumanMessage(asked)).text == (
-        "Passage 1: Night Ferry (1951 film)\nMia Lund directed it.\n\n"
-        "Passage 2: Bergen\nNONE\n\n"
-        "Passage 3: Oslo\nOslo has a harbour."
-    )
-
-
 @given(st.text(max_size=200), st.text(max_size=40), st.text(max_size=40))
 def test_what_is_copied_stands_in_the_passage_word_for_word(text, question, searched):
     line = " ".join(text.split())
     asked = [" ".join(part.split()) for part in (question, searched)]
     copied = extraction(*asked, "Oslo", line)
     assert copied == "NONE" or all(span in line for span in copied.split("\n"))
-
-
-@pytest.mark.parametrize(
-    ("head", "passage", "copied"),
-    [
-        ("Readings:\n- Night Ferry (1951 film)\nSearched for: Night Ferry\n",
-         "Oslo is a city. Night Ferry begins here.", "Night Ferry begins here."),
-        ("", "Mia Lund directed it. It is long.", "Mia Lund directed it."),
-        ("Searched for: Night Ferry director\n", "Oslo is a city. It is by the sea.", "NONE"),
-        ("Searched for: Night Ferry director\n", "", "NONE"),
-    ],
-    ids=["readings before the search", "no search", "no shared word", "no passage"],
-)  # fmt: skip
-def test_the_passage_is_what_is_read(head, passage, copied):
-    asked = f"Question: Who directed Night Ferry?\n{head}Passage: Oslo\n{passage}"
-    system = SystemMessage(PROMPTS.render("extractor"))
-    assert reply(system, HumanMessage(asked)).text == copied
 
 
 QUESTION = "Who directed Night Ferry?"
@@ -233,10 +200,3 @@ def test_very_long_messages_are_read(many):
     assert answers(user=HumanMessage(f"{QUESTION}\n\n{many}")) == {}
     passage = f"Fragment 1: a\n{many}\n\n- a\n- b"
     assert answers(user=HumanMessage(f"{QUESTION}\n\n{passage}")) == {}
-
-
-def test_very_long_passages_are_read():
-    text = extraction("Who led Oslo?", "Oslo", "Oslo", "A. " * 100_000 + "Oslo.")
-    assert text.endswith("Oslo.")
-    headers = "Question: x\n" + "Searched for: y\n" * 50_000
-    assert json.loads(reply(SystemMessage("Copy."), HumanMessage(headers)).text)["answers"] == {}

@@ -28,19 +28,6 @@ def readings(question: str, **listed: list[str]) -> list[str]:
     return said.split("\n")
 
 
-def test_each_namesake_that_goes_with_the_words_beside_the_name_is_a_reading():
-    kong = [
-        "King Kong (1933 film)",
-        "King Kong (album)",
-        "King Kong (1976 film)",
-        "King Kong, Ohio",
-    ]
-    assert readings("Who directed King Kong?", King_Kong=kong) == [
-        "Who directed King Kong (1933 film)?",
-        "Who directed King Kong (1976 film)?",
-    ]
-
-
 EVERY_KIND = [
     *("actor", "actor, born 1970", "entrepreneur", "footballer", "footballer, born 1991"),
     *("scientist", "band", "2001 band", "company", "company founded in 1950"),

@@ -16,7 +16,6 @@ from branchwise.tools.result_text import passages_text
 from branchwise.ui.steps.words import describe, label
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import blocks, in_order
-from support.by_role import by_role, passage_of, turn_of
 from support.chat_server import calls, say
 from support.plugins.node_cases import PASSAGES, SEARCH, answer, turns, write_nodes
 from support.stores import execute
@@ -187,21 +186,6 @@ async def cut(state: AgentState, limits: Limits, corpus: Corpus, run: RunContext
     found = play(code, "cut", settings={"cut": {"most": 2}})
     assert found.nodes[0]["error"] is None
     assert found.shown[0].count("[p") == 2
-
-
-def test_extraction_reads_what_a_node_left(play):
-    seen = []
-
-    def extractor(body):
-        seen.append(passage_of(body)[0])
-        return say("NONE")
-
-    script = by_role(
-        extractor=extractor,
-        agent=lambda body: SEARCH if turn_of(body) == 0 else answer("Michael Mann"),
-    )
-    play(RERANK, "rerank", script=script, extract=True, extract_by="passage")
-    assert sorted(seen) == sorted([PASSAGES["p5"][0], PASSAGES["p1"][0]])
 
 
 @pytest.mark.parametrize(
