@@ -28,14 +28,6 @@ MODEL = {
 }
 
 
-def test_a_model_turn_names_its_calls():
-    call = {"id": "c1", "name": "local_retriever", "args": {"query": "King Kong", "k": 3}}
-    assert describe("model", MODEL | {"tool_calls": [call], "finish": "tool_calls"}) == [
-        "turn 2    120 tokens in, 7 out, 0.25 s",
-        "          calls local_retriever(query='King Kong', k=3)",
-    ]
-
-
 def test_a_tool_step_lists_passages_with_scores():
     passages = [{"id": f"p{n}", "title": f"T{n}", "text": "x", "score": 0.5} for n in range(7)]
     data = {

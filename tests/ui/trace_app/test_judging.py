@@ -9,7 +9,7 @@ import pytest
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.ui.trace_app import background
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
-from branchwise.ui.trace_app.background import WORKING, RunChanged
+from branchwise.ui.trace_app.background import WORKING
 from branchwise.ui.trace_app.compare_screen import CompareScreen
 from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.answers import judged
@@ -116,16 +116,6 @@ async def test_another_question_is_not_given_the_errors_of_the_first(
         assert trace.errors is not None
         assert trace.errors.id == trace.line.id == "alien"
         assert "✗ James Cameron" in screen_text(app)
-
-
-async def test_what_is_read_again_unchanged_is_not_judged_again(lost: RunView, gate: Gate) -> None:
-    gate.open.set()
-    app = TraceApp([lost], start=OpenQuestion("heat"))
-    async with app.run_test(size=LARGE) as pilot:
-        await until(pilot, lambda: "○ Jon Voight" in screen_text(app))
-        shown(app).on_run_changed(RunChanged(lost, frozenset({0})))
-        assert "○ Jon Voight" in screen_text(app)
-        assert gate.begun == 1
 
 
 async def test_what_cannot_be_judged_is_one_line(

@@ -11,17 +11,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from branchwise.agents.journal import CallKey
-from branchwise.agents.prediction import Prediction
-from branchwise.corpora.questions import Question
-from branchwise.eval.items import AnsweredItem
 from branchwise.runs.store import RunStore
 from branchwise.runs.store.run_store import ItemJournal
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.terminal import pager_command
 from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.runs import RunView
-from support.eval.judging_cases import make_run
-from support.eval.scoring_cases import branches
 from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app.film_runs import outcome
 from support.ui.trace_app.lost_run import (
@@ -338,17 +333,6 @@ async def _write(journal: ItemJournal, written: Sequence[tuple[str, dict[str, An
     await journal.keep(journal.recall(CallKey("model", "agent", str(written))), {})
 
 
-async def test_control_characters_are_no_part_of_a_name(lost: RunView) -> None:
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
-        await pilot.press("e")
-        app.screen.query_one(Input).value = "a\x00b\x1b[31m"
-        await pilot.pause()
-        assert "ab[31m" in screen_text(app)
-        check_frame(app)
-
-
 async def test_a_run_that_is_written_is_followed(
     tmp_path: Path, open_run: Callable[[Path], RunView]
 ) -> None:
@@ -445,25 +429,3 @@ async def test_the_answers_outlive_a_window_that_becomes_narrow_or_wide(lost: Ru
         await pilot.press("a")
         assert passage in screen_text(app)
         assert woods not in screen_text(app)
-
-
-@pytest.fixture
-def several(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
-    """One question with two gold sets; the second one suits the answer."""
-    films = {"Heat (1986 film)": ["Reynolds"], "Heat (1995 film)": ["Pacino"]}
-    first, second = branches(films), branches({"default": ["Mann"]})
-    asked = Question(id="heat", question="Heat?", branches=first, alternatives=(second,))
-    make_run(tmp_path / "R", [AnsweredItem(asked, Prediction(answers={"default": ["Mann"]}))])
-    return open_run(tmp_path / "R")
-
-
-async def test_answers_stand_beside_the_gold_set_that_they_were_scored_against(
-    several: RunView,
-) -> None:
-    app = at(several)
-    async with app.run_test(size=LARGE) as pilot:
-        await pilot.pause()
-        shown = screen_text(app)
-        assert "gold: alternative 1 of 2 gold sets" in shown
-        assert "✓ Mann" in shown
-        assert "Reynolds" not in shown
