@@ -117,16 +117,6 @@ async def test_as_many_successes_as_there_are_slots_raise_the_limit_by_one_up_to
     assert grown == [2, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4]
 
 
-async def test_a_limit_that_is_not_reached_does_not_grow():
-    limiter = Limiter(8)
-    for request in await begin(limiter, 8, []):
-        await request.end(refused())
-    for _ in range(10):
-        (request,) = await begin(limiter, 1, [])
-        await request.end()
-    assert limiter.limit == 4
-
-
 async def test_successes_from_before_the_refusal_do_not_raise_the_limit():
     limiter = Limiter(8)
     first, *rest = await begin(limiter, 8, [])

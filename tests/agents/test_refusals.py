@@ -169,17 +169,6 @@ async def test_a_refusal_is_known_to_all_that_ask_the_model_there(chat_server, m
     assert chat_server.requests[3]["seed"] == 3
 
 
-async def test_each_item_is_told_once_a_role(chat_server, make_caller):
-    chat_server.play(without("seed"))
-    caller, items = make_caller(seed=1), [MemoryJournal(), MemoryJournal()]
-    for journal in items:
-        for role in ("agent", "agent", "extractor"):
-            await ask(caller, journal, role=role)
-    assert [[data["role"] for _, data in journal.events] for journal in items] == [
-        ["agent", "extractor"]
-    ] * 2
-
-
 async def test_an_error_that_refuses_nothing_is_retried_with_all_fields(
     chat_server, make_caller, waits
 ):

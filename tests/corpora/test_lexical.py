@@ -107,15 +107,10 @@ def test_ties_across_any_depth_are_ordered_by_id(index):
 @pytest.mark.parametrize(
     "query",
     [
-        "contents:lava",
-        "lava AND (river OR",
-        'lava" ~2 [* TO *] ^9 -ash +ash',
-        "/l.*a/ lava* \\",
-        "row:1 lava",
-        "lava\0\ud800\n",
-        "lava " + "word " * 50_000,
+        "contents:lava", "lava AND (river OR", 'lava" ~2 [* TO *] ^9 -ash +ash',
+        "/l.*a/ lava* \\", "row:1 lava", "lava\0\ud800\n", "lava " + "word " * 50_000,
     ],
-)
+)  # fmt: skip
 def test_a_query_is_words_in_whatever_language_it_is_written(index, query):
     found = index("lava lava", "river ash", "contents row").rank([query], 3)[0]
     assert 0 in [hit.row for hit in found]
@@ -176,26 +171,9 @@ def test_without_a_temporary_folder_the_index_is_not_called_damaged(tmp_path, mo
         indexed(tmp_path / "C", ["lava"])
 
 
-@given(st.text() | st.text(st.characters(max_codepoint=127)))
-def test_terms_of_ascii_are_found_as_of_any_text(text):
-    spelled = analysed(text)
-    assert spelled == [t for word in re.findall(r"\w\w+", text.lower()) for t in analysed(word)]
-    assert analysed(f"{text} ß") == spelled
-
-
 PREFIXES = [
-    "gener",
-    "commun",
-    "skies",
-    "dying",
-    "évén",
-    "natur",
-    "hop",
-    "pröb",
-    "proceed",
-    "yy",
-    "",
-]
+    "gener", "commun", "skies", "dying", "évén", "natur", "hop", "pröb", "proceed", "yy", "",
+]  # fmt: skip
 SUFFIXES = ["ational", "ingly", "eed", "ies", "ss", "ogist", "fulli", "ement", "ied", "ying", "e"]
 
 

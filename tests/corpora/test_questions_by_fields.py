@@ -96,28 +96,19 @@ def test_readings_come_in_a_field_of_their_own(file: Any) -> None:
         ({"a": 1}, {"question": "b"}, "there is no column 'b', which was named as question; known"),
         ({"query": 1}, {"question": "qery"}, "named as question; did you mean query?"),
         ({"q": "?"}, {}, "there is no column 'question'; name it: question=q (columns are q)"),
-        (
-            {"question": "?", "answer": "A"},
-            {},
-            "there is no column 'answers'; name it: answers=answer (columns are question, answer)",
-        ),
+        ({"question": "?", "answer": "A"}, {},
+         "there is no column 'answers'; name it: answers=answer (columns are question, answer)"),
         ({"question": "?", "answers": True}, {}, "the answers are true or false, neither a text"),
-        (
-            {"question": "?", "answers": {"text": ["A"], "answer_start": [3]}},
-            {},
-            "the answers are an object, neither a text nor a list; name the column within it",
-        ),
+        ({"question": "?", "answers": {"text": ["A"], "answer_start": [3]}}, {},
+         "the answers are an object, neither a text nor a list; name the column within it"),
         ({"question": "?", "answers": ["A", None]}, {}, "answer 2 is null"),
         ({"question": "?", "answers": [[["A"]]]}, {}, "a form of the answer is an array"),
         ({"question": 3, "answers": "A"}, {}, '"question" is a number'),
         ({"q": None, "answers": "A"}, {"question": "q"}, 'lacks "q"'),
-        (
-            {"question": "?", "answers": ["A", "B"], "aliases": ["C"]},
-            {},
-            "has aliases, and not just one answer",
-        ),
+        ({"question": "?", "answers": ["A", "B"], "aliases": ["C"]}, {},
+         "has aliases, and not just one answer"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_one_line_with_file_and_place(
     file: Any, row: object, fields: dict[str, str], message: str
 ) -> None:

@@ -152,16 +152,6 @@ def test_a_server_that_seems_gone_is_asked_once_more(server, client, fault):
     assert client.search(["q"], 1)[0][0].passage.id == "q-1"
 
 
-@pytest.mark.parametrize("fault", GONE)
-def test_a_server_that_seems_gone_twice_is_given_up(server, client, fault):
-    server.play(fault, fault, None)
-    with pytest.raises(RetrieverError) as raised:
-        client.search(["q"], 1)
-    # Whoever wants to wait for it is told what it means.
-    assert raised.value.sign in ("gone", "lost")
-    assert len(server.requests) == 2
-
-
 @pytest.mark.parametrize(
     ("fault", "sign"),
     [

@@ -100,47 +100,30 @@ async def spoil(state: AgentState):
         ("after_tools", "return 7", "returned a int; return {pending: ...} or None"),
         ("after_tools", "return {'messages': []}", "returned 'messages'; a node after_tools"),
         ("after_tools", "return {'pending': 'x'}", "returned pending as a str; return a list"),
-        (
-            "after_tools",
-            "return {'pending': ['x']}",
-            "returned a str as pending[0]; return messages",
-        ),
-        (
-            "after_tools",
-            "return {'pending': [ToolMessage('x', tool_call_id='other')]}",
-            "returned other tool messages than it was given",
-        ),
+        ("after_tools", "return {'pending': ['x']}",
+         "returned a str as pending[0]; return messages"),
+        ("after_tools", "return {'pending': [ToolMessage('x', tool_call_id='other')]}",
+         "returned other tool messages than it was given"),
         (
             "after_tools",
             "return {'pending': [m.model_copy(update={'artifact': {'passages': [1]}}) "
             "for m in state['pending']]}",
             "its artifact is wrong at passages.0",
         ),
-        (
-            "after_tools",
-            "state['pending'].clear()\n    1 / 0",
-            "ZeroDivisionError: division by zero",
-        ),
+        ("after_tools", "state['pending'].clear()\n    1 / 0",
+         "ZeroDivisionError: division by zero"),
         ("after_tools", "await asyncio.Event().wait()", "no result within 0.5 seconds (cancelled)"),
-        (
-            "before_agent",
-            "return {'pending': [AIMessage('x')]}",
-            "returned pending without a message",
-        ),
-        (
-            "before_agent",
-            "return {'pending': [ToolMessage('x', tool_call_id='1'), HumanMessage('y')]}",
-            "returned a ToolMessage as pending[0]",
-        ),
+        ("before_agent", "return {'pending': [AIMessage('x')]}",
+         "returned pending without a message"),
+        ("before_agent",
+         "return {'pending': [ToolMessage('x', tool_call_id='1'), HumanMessage('y')]}",
+         "returned a ToolMessage as pending[0]"),
         ("before_agent", "return {'readings': 'x'}", "returned readings that are not a list"),
-        (
-            "before_agent",
-            "return {'readings': ['x'] * 15}",
-            "returned readings that are not at most",
-        ),
+        ("before_agent", "return {'readings': ['x'] * 15}",
+         "returned readings that are not at most"),
         ("before_answer", "return {'messages': []}", "returned other messages than one AIMessage"),
     ],
-)
+)  # fmt: skip
 def test_what_goes_wrong_in_a_node_leaves_the_state_as_it_was(play, slot, body, said):
     seconds = 0.5 if "wait" in body else 60
     code = (

@@ -158,20 +158,14 @@ def test_a_search_that_returns_something_else_is_refused_at_once(
 @pytest.mark.parametrize(
     ("ranking", "expected"),
     [
-        (
-            "[{'id': str(n), 'text': 't'} for n in range(1000)]",
-            [("0", "", "t", 1.0), ("1", "", "t", 0.5)],
-        ),
-        (
-            "({'id': 7, 'title': 'T\\ud800', 'text': '\\udfff!'},)",
-            [("7", "T\ufffd", "\ufffd!", 1.0)],
-        ),
-        (
-            "[{'title': 'A', 'text': 'a'}, {'contents': 'B\\nb', 'score': 9}]",
-            [(passage_id("A", "a"), "A", "a", 1.0), (passage_id("B", "b"), "B", "b", 0.5)],
-        ),
+        ("[{'id': str(n), 'text': 't'} for n in range(1000)]",
+         [("0", "", "t", 1.0), ("1", "", "t", 0.5)]),
+        ("({'id': 7, 'title': 'T\\ud800', 'text': '\\udfff!'},)",
+         [("7", "T\ufffd", "\ufffd!", 1.0)]),
+        ("[{'title': 'A', 'text': 'a'}, {'contents': 'B\\nb', 'score': 9}]",
+         [(passage_id("A", "a"), "A", "a", 1.0), (passage_id("B", "b"), "B", "b", 0.5)]),
     ],
-)
+)  # fmt: skip
 def test_passages_of_each_form_are_taken_and_at_most_k(
     write: Write, ranking: str, expected: list[tuple[str, str, str, float]]
 ) -> None:

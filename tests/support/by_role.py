@@ -27,7 +27,6 @@ def role_of(body: Body) -> str:
 
 
 def user_of(body: Body) -> str:
-    """The first user message."""
     return next(m["content"] for m in body["messages"] if m["role"] == "user")
 
 

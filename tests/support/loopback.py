@@ -32,7 +32,6 @@ class LoopbackServer(ABC):
 
     @property
     def url(self) -> str:
-        """What clients need."""
         return f"{'https' if self.tls else 'http'}://{self.host}{self.path}"
 
     def start(self, port: int = 0) -> Self:

@@ -160,7 +160,7 @@ def _begun(item: Body) -> Body:
 def _deltas(item: Body) -> Iterator[Body]:
     if item["type"] == "function_call":
         kind, text = "response.function_call_arguments", item["arguments"]
-        yield from ({"type": f"{kind}.delta", "delta": piece} for piece in _pieces(text))
+        yield from ({"type": f"{kind}.delta", "delta": piece} for piece in pieces(text))
         yield {"type": f"{kind}.done", "arguments": text, "name": item["name"]}
         return
     parts, where = item.get("content") or item["summary"], "content_index"
@@ -172,13 +172,13 @@ def _deltas(item: Body) -> Iterator[Body]:
     field = "refusal" if parts[0]["type"] == "refusal" else "text"
     text, more = parts[0][field], {"logprobs": []} if kind == "response.output_text" else {}
     yield {"type": f"{part}.added", where: 0, "part": {**parts[0], field: ""}}
-    for piece in _pieces(text):
+    for piece in pieces(text):
         yield {"type": f"{kind}.delta", where: 0, "delta": piece, **more}
     yield {"type": f"{kind}.done", where: 0, field: text, **more}
     yield {"type": f"{part}.done", where: 0, "part": parts[0]}
 
 
-def _pieces(text: str, size: int = 5) -> list[str]:
+def pieces(text: str, size: int = 5) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 

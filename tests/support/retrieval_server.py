@@ -73,7 +73,6 @@ def cut(announced: int = 10_000, chunked: bool = False) -> Reaction:
 
 
 def drops() -> Reaction:
-    """The connection is closed without an answer."""
 
     async def react(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
         assert request.transport is not None
@@ -134,7 +133,6 @@ class RetrievalServer(LoopbackServer):
             return self._arrived.wait_for(lambda: len(self.requests) >= requests, 60)
 
     def queries(self) -> list[Sequence[str]]:
-        """The queries of each request."""
         return [request["queries"] for request in self.requests]
 
     def start(self, port: int = 0) -> Self:

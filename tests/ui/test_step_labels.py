@@ -40,26 +40,20 @@ def rows(count, boolean=None):
         ("tool", {**PASSAGES, "artifact": {}}, 'local_retriever "King Kong cast"'),
         ("tool", {**PASSAGES, "error": "it is late"}, "local_retriever failed: it is late"),
         ("extraction", {"passages": SPANS}, "extract 2 spans, 1 of 2"),
-        (
-            "extraction",
-            {"passages": [{"how": "failed", "spans": []}]},
-            "extract 0 spans, 0 of 1, 1 failed",
-        ),
+        ("extraction", {"passages": [{"how": "failed", "spans": []}]},
+         "extract 0 spans, 0 of 1, 1 failed"),
         ("expansion", {"how": "readings", "readings": ["a", "b"]}, "expand 2 readings"),
         ("expansion", {"how": "failed", "error": "auth: no"}, "expand failed: auth: no"),
         ("budget", {"reason": "12 tool calls"}, "budget spent: 12 tool calls; told to answer"),
         ("answer", NO_ANSWER, "answer none"),
         ("answer", {**NO_ANSWER, "prediction": VERDICT}, 'answer { "ambiguous": true }'),
-        (
-            "answer",
-            {"how": "tolerant", "prediction": {"answers": {"a": ["x", "y"]}}},
-            "answer 1 branch, 2 answers",
-        ),
+        ("answer", {"how": "tolerant", "prediction": {"answers": {"a": ["x", "y"]}}},
+         "answer 1 branch, 2 answers"),
         ("answer", {"how": "failed", "problem": "no JSON"}, "answer: format error: no JSON"),
         ("error", {"kind": "auth", "message": "bad key"}, "error auth: bad key"),
         ("of a plug-in", {"a": 1}, "of a plug-in: {'a': 1}"),
     ],
-)
+)  # fmt: skip
 def test_a_label_says_the_essential_first(kind: str, data, said: str):
     assert label(kind, data) == said
 

@@ -47,7 +47,6 @@ class HandTrace:
 
 
 def hand_traces() -> list[HandTrace]:
-    """All of them, in order of the files."""
     files = sorted(FOLDER.glob("*.yaml"))
     records = [r for file in files for r in yaml.safe_load(file.read_text("utf-8"))]
     return [_trace(record) for record in records]

@@ -55,7 +55,6 @@ class EchoServer(LoopbackServer):
         self.chat = chat or (lambda _, key: {"content": echo(key)})
 
     def at(self, path: str) -> str:
-        """The address of a path."""
         return f"http://{self.host}{path}"
 
     def app(self) -> web.Application:
@@ -85,7 +84,6 @@ class EchoServer(LoopbackServer):
         return _rows(body + request.query_string, key)
 
     def _is_turn(self) -> bool:
-        """Whether the next request fails."""
         if self.spared:
             self.spared -= 1
             return False

@@ -20,7 +20,6 @@ class Process(NamedTuple):
 
 
 def processes() -> list[Process]:
-    """All that there are."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -44,12 +43,10 @@ def query_processes(keeper: int) -> list[Process]:
 
 
 def open_files() -> int:
-    """How many handles this process holds."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def resident_bytes() -> int:
-    """The memory that this process has now."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 

@@ -32,12 +32,10 @@ class Peer:
 
     @property
     def environment(self) -> Path:
-        """Where it is installed."""
         return FOLDER / self.name
 
     @property
     def is_installed(self) -> bool:
-        """Whether install.sh has been here."""
         return (self.environment / "bin" / "python").exists()
 
 
@@ -58,33 +56,17 @@ def _litellm(environment: Path, _: Path) -> list[str]:
 
 
 LLAMA_CPP = Peer(
-    "llama-cpp",
-    _llama_cpp,
-    "smollm2",
-    unknown="answered",
-    overflow="smollm2",
-    at_overflow="context_length",
-    streams_usage=False,
-    refuses=frozenset({"response_format"}),
-)
+    "llama-cpp", _llama_cpp, "smollm2", unknown="answered", overflow="smollm2",
+    at_overflow="context_length", streams_usage=False, refuses=frozenset({"response_format"}),
+)  # fmt: skip
 TRANSFORMERS = Peer(
-    "transformers",
-    _transformers,
-    "{folder}/tiny",
-    unknown="stopped",
-    overflow="{folder}/tiny",
-    at_overflow=None,
-    streams_usage=True,
-)
+    "transformers", _transformers, "{folder}/tiny", unknown="stopped", overflow="{folder}/tiny",
+    at_overflow=None, streams_usage=True,
+)  # fmt: skip
 LITELLM = Peer(
-    "litellm",
-    _litellm,
-    "answers",
-    unknown="stopped",
-    overflow="overflow",
-    at_overflow="context_length",
-    streams_usage=True,
-)
+    "litellm", _litellm, "answers", unknown="stopped", overflow="overflow",
+    at_overflow="context_length", streams_usage=True,
+)  # fmt: skip
 PEERS = (LLAMA_CPP, TRANSFORMERS, LITELLM)
 
 
@@ -109,14 +91,9 @@ def running(peer: Peer, folder: Path) -> Iterator[str]:
         "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
     }
     process = subprocess.Popen(
-        command,
-        env=environment,
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
+        command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace",
+    )  # fmt: skip
     try:
         yield _address(process, folder / "log.txt")
     finally:

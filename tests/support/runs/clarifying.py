@@ -59,7 +59,6 @@ def stage_of(body: Body) -> str:
 
 
 def said_by_user(body: Body) -> str:
-    """What the conversation began with."""
     return str(body["messages"][1]["content"])
 
 
@@ -69,7 +68,6 @@ def named_in(body: Body) -> str:
 
 
 def option_of(body: Body) -> str:
-    """The option that is answered."""
     return said_by_user(body).rpartition(": ")[2]
 
 

@@ -29,5 +29,4 @@ def exported(run: Path) -> list[str]:
 
 
 def scored(run: Path) -> str:
-    """All scores."""
     return json.dumps(lasting(score(run).to_json()))

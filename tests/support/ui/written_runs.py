@@ -102,7 +102,6 @@ class Writing:
         self._keep(item)
 
     def turn(self, item: int) -> None:
-        """One more event."""
         self._journals[item].event("model", {**TURN, "turn": 1})
         self._keep(item)
 
@@ -150,7 +149,6 @@ class WritingProcess:
         return self.process.wait()
 
     def kill(self) -> None:
-        """As `kill -9` does."""
         self.process.kill()
         self.process.wait()
 

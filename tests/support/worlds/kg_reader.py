@@ -48,7 +48,6 @@ class Graph:
 
     @cached_property
     def statements(self) -> list[Statement]:
-        """Every direct statement."""
         return [
             (subject, prop, value)
             for subject, held in self.values.items()

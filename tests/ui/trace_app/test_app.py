@@ -21,9 +21,7 @@ from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app.film_runs import GOLD, base_run, begin, fail, finish, new_run
 from support.ui.trace_app.question_list import AGAIN, listed, under_cursor
 from support.ui.trace_app.screen_text import check_frame, check_snapshot, screen_lines, screen_text
-from support.ui.trace_app.waiting import means_shown, resized, until
-
-SMALL = (80, 24)
+from support.ui.trace_app.waiting import driven, means_shown, resized, until
 
 
 @pytest.fixture
@@ -57,8 +55,7 @@ def row_of(app: TraceApp, id: str) -> str:
 
 
 async def test_help_lists_every_key_of_the_screen(base: RunView, other: RunView) -> None:
-    app = TraceApp([base, other])
-    async with app.run_test(size=(80, 40)) as pilot:
+    async with driven(TraceApp([base, other]), (80, 40)) as (app, pilot):
         described = {
             binding.tooltip
             for _, binding, _, _ in app.screen.active_bindings.values()
@@ -75,8 +72,7 @@ async def test_help_lists_every_key_of_the_screen(base: RunView, other: RunView)
 
 
 async def test_help_is_wrapped_where_it_is_narrow(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=(40, 100)) as pilot:
+    async with driven(TraceApp([base]), (40, 100)) as (app, pilot):
         described = [b.tooltip for _, b, _, _ in app.screen.active_bindings.values() if b.tooltip]
         await pilot.press("question_mark")
         await pilot.pause()
@@ -97,8 +93,7 @@ def test_every_key_in_the_footer_is_explained() -> None:
 
 
 async def test_the_palette_does_what_keys_do(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base])) as (app, pilot):
         await pilot.press("ctrl+p", *"subset")
         await until(pilot, lambda: "unambiguous questions" in screen_text(app))
         await pilot.press("enter")
@@ -106,8 +101,7 @@ async def test_the_palette_does_what_keys_do(base: RunView) -> None:
 
 
 async def test_labels_that_nobody_saved_fill_themselves_in(unlabelled: RunView) -> None:
-    app = TraceApp([unlabelled])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([unlabelled])) as (app, pilot):
         await until(pilot, lambda: "retrieved but lost" in row_of(app, "heat"))
         await until(pilot, lambda: "unsupported" in row_of(app, "alien"))
 
@@ -116,8 +110,7 @@ async def test_a_live_run_fills_in_and_the_cursor_stays(
     fresh: RunView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(app_module, "FOLLOW_SECONDS", 0.02)
-    app = TraceApp([fresh], live=True)
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([fresh], live=True)) as (app, pilot):
         await pilot.press("down", "down")
         with RunStore(fresh.path) as store:
             pending = {item.question.id: item for item in store.pending()}
@@ -132,8 +125,7 @@ async def test_a_live_run_fills_in_and_the_cursor_stays(
 
 
 async def test_a_run_that_is_not_followed_is_read_again_on_demand(fresh: RunView) -> None:
-    app = TraceApp([fresh])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([fresh])) as (app, pilot):
         await until(pilot, lambda: "kong" in screen_text(app))
         with RunStore(fresh.path) as store:
             first = next(iter(store.pending()))
@@ -148,16 +140,14 @@ async def test_a_run_that_is_not_followed_is_read_again_on_demand(fresh: RunView
 async def test_a_question_that_the_other_run_lacks_is_one_line(
     base: RunView, hostile: RunView
 ) -> None:
-    app = TraceApp([base, hostile])
-    async with app.run_test(size=SMALL, notifications=True) as pilot:
+    async with driven(TraceApp([base, hostile]), notifications=True) as (app, pilot):
         await pilot.press("c")
         await until(pilot, lambda: "has no question 'kong'" in screen_text(app))
         assert len(app.screen_stack) == 1
 
 
 async def test_hostile_texts_stay_in_their_cells(hostile: RunView, size: tuple[int, int]) -> None:
-    app = TraceApp([hostile])
-    async with app.run_test(size=size, notifications=True) as pilot:
+    async with driven(TraceApp([hostile]), size, notifications=True) as (app, pilot):
         check_frame(app)
         await pilot.press("s", "s", "t")
         check_frame(app)
@@ -193,7 +183,7 @@ async def test_work_aside_brings_its_result_or_one_line(base: RunView) -> None:
     def broken() -> int:
         raise ValueError("broken [bold]in\ntwo")
 
-    async with app.run_test(size=SMALL, notifications=True) as pilot:
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
         run_aside(app, lambda: 7, results.append, app.fail)
         await until(pilot, lambda: results == [7])
         run_aside(app, broken, results.append, app.fail)

@@ -15,7 +15,7 @@ from branchwise.ui.traces.runs import RunView
 from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app import film_runs
 from support.ui.trace_app.screen_text import check_frame, check_snapshot, screen_lines, screen_text
-from support.ui.trace_app.waiting import resized, until
+from support.ui.trace_app.waiting import driven, resized, until
 
 Size = tuple[int, int]
 
@@ -48,16 +48,14 @@ async def settled(pilot: Pilot[None]) -> None:
 
 
 async def test_both_runs_stand_side_by_side(base: RunView, other: RunView, size: Size) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=size) as pilot:
+    async with driven(comparing(base, other), size) as (app, pilot):
         await settled(pilot)
         check_frame(app)
         check_snapshot(app, "compare")
 
 
 async def test_a_wide_screen_shows_the_step_of_both(base: RunView, other: RunView) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=(200, 60)) as pilot:
+    async with driven(comparing(base, other), (200, 60)) as (app, pilot):
         await settled(pilot)
         assert [view.display for view in app.screen.query(StepView)] == [True, True]
         assert sum("Al Pacino" in line for line in screen_lines(app)) == 1
@@ -71,8 +69,7 @@ async def test_a_wide_screen_shows_the_step_of_both(base: RunView, other: RunVie
 
 
 async def test_keys_and_clicks_walk_over_the_rows(base: RunView, other: RunView) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+    async with driven(comparing(base, other), notifications=True) as (app, pilot):
         await settled(pilot)
         walked = []
         for key in ("home", "down", "j", "down", "down", "down", "up", "k", "end", "home", "d"):
@@ -91,8 +88,7 @@ async def test_keys_and_clicks_walk_over_the_rows(base: RunView, other: RunView)
 async def test_answers_say_which_run_alone_has_one(
     base: RunView, other: RunView, size: Size
 ) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=size) as pilot:
+    async with driven(comparing(base, other), size) as (app, pilot):
         await settled(pilot)
         await pilot.press("a")
         await settled(pilot)
@@ -111,8 +107,7 @@ async def test_answers_say_which_run_alone_has_one(
 async def test_an_answer_leads_to_the_step_where_it_was_to_be_seen(
     base: RunView, other: RunView
 ) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with driven(comparing(base, other)) as (app, pilot):
         await settled(pilot)
         await pilot.press("a", "down")
         answer = app.screen.query_one(AnswerPairs).answer
@@ -127,8 +122,7 @@ async def test_an_answer_leads_to_the_step_where_it_was_to_be_seen(
 
 
 async def test_n_and_p_go_through_the_list_as_it_is_arranged(base: RunView, other: RunView) -> None:
-    app = TraceApp([base, other])
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with driven(TraceApp([base, other])) as (app, pilot):
         await pilot.press("s", "S", "c")  # by id, backwards; the cursor stays on its question
         await settled(pilot)
         assert isinstance(app.screen, CompareScreen)
@@ -147,8 +141,7 @@ async def test_n_skips_what_the_other_run_lacks(
     base: RunView, tmp_path: Path, open_run: Callable[[Path], RunView]
 ) -> None:
     few = open_run(one_question(tmp_path / "few", "heat"))
-    app = comparing(base, few)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+    async with driven(comparing(base, few), notifications=True) as (app, pilot):
         await settled(pilot)
         await pilot.press("n")
         await settled(pilot)
@@ -192,8 +185,7 @@ async def test_a_run_that_is_written_is_followed(
 async def test_hostile_texts_break_no_frame_and_act_as_nothing(
     hostile: RunView, size: Size
 ) -> None:
-    app = TraceApp([hostile])
-    async with app.run_test(size=size, notifications=True) as pilot:
+    async with driven(TraceApp([hostile]), size, notifications=True) as (app, pilot):
         app.push_screen(CompareScreen(hostile, 0, hostile, 0))
         await settled(pilot)
         assert "[bold]a[-]" in screen_text(app)

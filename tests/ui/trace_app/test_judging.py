@@ -17,7 +17,7 @@ from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import Trace
 from support.ui.trace_app.lost_run import EXTRACTION, QUERY, lost_run
 from support.ui.trace_app.screen_text import check_frame, screen_text
-from support.ui.trace_app.waiting import until
+from support.ui.trace_app.waiting import driven, until
 
 LARGE = (200, 60)
 
@@ -59,8 +59,7 @@ def shown(app: TraceApp) -> TraceScreen:
 async def test_steps_are_there_first_and_the_selection_stays(
     lost: RunView, gate: Gate, size: tuple[int, int]
 ) -> None:
-    app = TraceApp([lost], start=OpenQuestion("heat"))
-    async with app.run_test(size=size) as pilot:
+    async with driven(TraceApp([lost], start=OpenQuestion("heat")), size) as (app, pilot):
         await until(pilot, lambda: WORKING in screen_text(app))
         assert "wikisparql" in screen_text(app)
         await pilot.press("down", "down", "down", "down", "down", "down")
@@ -80,8 +79,7 @@ async def test_steps_are_there_first_and_the_selection_stays(
 async def test_a_loss_that_was_asked_for_too_early_is_gone_to_later(
     lost: RunView, gate: Gate
 ) -> None:
-    app = TraceApp([lost], start=OpenQuestion("heat"))
-    async with app.run_test(size=LARGE) as pilot:
+    async with driven(TraceApp([lost], start=OpenQuestion("heat")), LARGE) as (app, pilot):
         await until(pilot, lambda: WORKING in screen_text(app))
         await pilot.press("m")
         assert shown(app).step == 0
@@ -91,8 +89,7 @@ async def test_a_loss_that_was_asked_for_too_early_is_gone_to_later(
 
 
 async def test_whoever_has_gone_on_is_not_taken_back(lost: RunView, gate: Gate) -> None:
-    app = TraceApp([lost], start=OpenQuestion("heat"))
-    async with app.run_test(size=LARGE) as pilot:
+    async with driven(TraceApp([lost], start=OpenQuestion("heat")), LARGE) as (app, pilot):
         await until(pilot, lambda: WORKING in screen_text(app))
         await pilot.press("m", "down", "down", "down", "down")
         assert shown(app).step == EXTRACTION
@@ -104,8 +101,7 @@ async def test_whoever_has_gone_on_is_not_taken_back(lost: RunView, gate: Gate) 
 async def test_another_question_is_not_given_the_errors_of_the_first(
     base: RunView, gate: Gate
 ) -> None:
-    app = TraceApp([base], start=OpenQuestion("heat"))
-    async with app.run_test(size=LARGE) as pilot:
+    async with driven(TraceApp([base], start=OpenQuestion("heat")), LARGE) as (app, pilot):
         await until(pilot, lambda: gate.begun == 1)
         await pilot.press("n")
         await until(pilot, lambda: gate.begun == 2)

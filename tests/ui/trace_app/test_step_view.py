@@ -14,6 +14,7 @@ from support.ui.trace_app.screen_text import (
     screen_text,
     style_of,
 )
+from support.ui.trace_app.waiting import driven
 
 
 class OneStep(App[None]):
@@ -40,9 +41,7 @@ def passage(number: int, text: str = "words " * 60) -> Block:
 
 async def test_a_folded_part_shows_its_title_until_it_is_opened() -> None:
     blocks = [Block("text", "I think so.", title="reasoning", folded=True), Block("text", "Hello")]
-    app = OneStep(blocks)
-    async with app.run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
+    async with driven(OneStep(blocks), (40, 10)) as (app, pilot):
         assert "▸ reasoning" in screen_text(app)
         assert "I think so." not in screen_text(app)
         await pilot.press("enter")
@@ -56,9 +55,7 @@ async def test_a_folded_part_shows_its_title_until_it_is_opened() -> None:
 
 async def test_opened_folds_stay_open_in_the_next_step() -> None:
     first, second = (Block("text", text, title="reasoning", folded=True) for text in ("one", "two"))
-    app = OneStep([first])
-    async with app.run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
+    async with driven(OneStep([first]), (40, 10)) as (app, pilot):
         assert app.view.toggle_all()
         app.view.show([second])
         await pilot.pause()
@@ -71,9 +68,7 @@ async def test_opened_folds_stay_open_in_the_next_step() -> None:
 async def test_gold_answers_are_marked_not_by_colour_alone() -> None:
     text = "Al Pacino plays."
     marks = (Mark(0, 9, "gold"), Mark(3, 16, "span"))
-    app = OneStep([Block("text", text, marks=marks)])
-    async with app.run_test(size=(40, 5)) as pilot:
-        await pilot.pause()
+    async with driven(OneStep([Block("text", text, marks=marks)]), (40, 5)) as (app, _pilot):
         gold, both, span = (style_of(app, found) for found in ("Al ", "Pacino", "plays"))
         assert gold.bold
         assert gold.underline
@@ -112,9 +107,7 @@ async def test_a_table_keeps_its_columns_and_is_scrolled_sideways() -> None:
 async def test_a_part_that_is_jumped_to_is_opened_with_the_answer_in_sight() -> None:
     long = "word " * 400 + "Robert De Niro"
     blocks = [*(passage(n) for n in range(5)), Block("passage", long, title="long", folded=True)]
-    app = OneStep(blocks)
-    async with app.run_test(size=(60, 12)) as pilot:
-        await pilot.pause()
+    async with driven(OneStep(blocks), (60, 12)) as (app, pilot):
         app.view.show_block(5, long.index("Robert"))
         await pilot.pause()
         assert "Robert De Niro" in screen_text(app)
@@ -141,8 +134,7 @@ def test_lines_are_bounded_as_characters_are() -> None:
 
 
 async def test_an_empty_step_is_an_empty_screen() -> None:
-    app = OneStep([])
-    async with app.run_test(size=(30, 4)) as pilot:
+    async with driven(OneStep([]), (30, 4)) as (app, pilot):
         await pilot.press("enter", "space", "down", "pagedown")
         app.view.go_to_next(1)
         app.view.toggle_all()

@@ -37,7 +37,7 @@ from support.ui.trace_app.screen_text import (
     screen_text,
     style_of,
 )
-from support.ui.trace_app.waiting import resized
+from support.ui.trace_app.waiting import driven, resized
 
 Size = tuple[int, int]
 SMALL: Size = (80, 24)
@@ -71,25 +71,19 @@ def trace_screen(app: TraceApp) -> TraceScreen:
 
 
 async def test_a_trace_opens_with_its_steps_beside_the_first_one(lost: RunView, size: Size) -> None:
-    app = at(lost)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost), size) as (app, _pilot):
         check_frame(app)
         check_snapshot(app, "trace")
 
 
 async def test_a_step_that_is_not_there_is_said(lost: RunView) -> None:
-    app = at(lost, step=99)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=99)) as (app, _pilot):
         assert trace_screen(app).step == 0
         assert "no step 99" in screen_text(app)
 
 
 async def test_steps_are_walked_by_keys_and_mouse(lost: RunView, size: Size) -> None:
-    app = at(lost)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost), size) as (app, pilot):
         await pilot.press("down", "j")
         assert trace_screen(app).step == SEARCH
         assert "[p0] Heat, part p0" in screen_text(app)
@@ -103,9 +97,7 @@ async def test_steps_are_walked_by_keys_and_mouse(lost: RunView, size: Size) -> 
 
 
 async def test_reasoning_is_folded_until_it_is_asked_for(lost: RunView, size: Size) -> None:
-    app = at(lost, step=1)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=1), size) as (app, pilot):
         assert "I look for the cast" not in screen_text(app)
         await pilot.press("space")
         assert "I look for the cast" in screen_text(app)
@@ -116,9 +108,7 @@ async def test_reasoning_is_folded_until_it_is_asked_for(lost: RunView, size: Si
 
 
 async def test_passages_are_gone_through_from_the_steps(lost: RunView) -> None:
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=SEARCH)) as (app, pilot):
         await pilot.press("J", "J", "J")
         top = screen_lines(app)[2].split("│")[1]
         assert top.strip().startswith("▾ [p2]")
@@ -127,9 +117,7 @@ async def test_passages_are_gone_through_from_the_steps(lost: RunView) -> None:
 
 
 async def test_one_key_leads_to_each_loss_in_turn(lost: RunView, size: Size) -> None:
-    app = at(lost)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost), size) as (app, pilot):
         await pilot.press("m")
         assert trace_screen(app).step == QUERY
         row = place_of(app, "wd:Q2   Ashley Judd")
@@ -151,9 +139,7 @@ async def test_one_key_leads_to_each_loss_in_turn(lost: RunView, size: Size) -> 
 
 
 async def test_answers_take_the_place_of_the_step_where_it_is_narrow(lost: RunView) -> None:
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost)) as (app, pilot):
         assert "James Woods" not in screen_text(app)
         await pilot.press("a")
         check_snapshot(app, "trace-answers")
@@ -164,9 +150,7 @@ async def test_answers_take_the_place_of_the_step_where_it_is_narrow(lost: RunVi
 
 
 async def test_the_step_alone_has_the_whole_width(lost: RunView, size: Size) -> None:
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=SEARCH), size) as (app, pilot):
         await pilot.press("z")
         assert "wikisparql" not in screen_text(app)
         assert "James Woods" not in screen_text(app)
@@ -177,9 +161,7 @@ async def test_the_step_alone_has_the_whole_width(lost: RunView, size: Size) -> 
 
 
 async def test_next_and_before_follow_the_list(lost: RunView) -> None:
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost)) as (app, pilot):
         await pilot.press("n")
         assert "Who is in King Kong?" in screen_text(app)
         assert "nothing recorded yet" in screen_text(app)
@@ -190,9 +172,7 @@ async def test_next_and_before_follow_the_list(lost: RunView) -> None:
 
 
 async def test_a_pending_item_takes_every_key(lost: RunView, size: Size) -> None:
-    app = at(lost, "kong")
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, "kong"), size) as (app, pilot):
         await pilot.press("m")
         assert "answers are not judged" in screen_text(app)
         for key in ("M", "a", "down", "enter", "space", "r", "J", "K", "y", "o", "z", "end"):
@@ -201,9 +181,7 @@ async def test_a_pending_item_takes_every_key(lost: RunView, size: Size) -> None
 
 
 async def test_a_failed_item_shows_its_error_above_and_leads_to_it(base: RunView) -> None:
-    app = at(base, "jaws")
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(base, "jaws")) as (app, pilot):
         assert "✗ the server said 500 [bold]five hundred[/bold]" in screen_text(app)
         await pilot.press("m")
         assert trace_screen(app).step == 1
@@ -225,9 +203,7 @@ def _kept(pager: Path) -> str:
 
 
 async def test_the_part_under_the_cursor_is_opened_in_the_pager(lost: RunView, pager: Path) -> None:
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=SEARCH)) as (_app, pilot):
         await pilot.press("m", "m", "m", "o")
         got = _kept(pager)
         assert "[p12]" in got
@@ -238,9 +214,7 @@ async def test_the_part_under_the_cursor_is_opened_in_the_pager(lost: RunView, p
 async def test_a_huge_passage_reaches_the_pager_whole_and_harmless(
     huge: RunView, pager: Path
 ) -> None:
-    app = at(huge, "hostile")
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(huge, "hostile")) as (_app, pilot):
         await pilot.press("m", "m", "o")
         got = _kept(pager)
         assert len(got) > 1_000_000
@@ -255,9 +229,7 @@ async def test_a_pager_that_fails_is_one_line(
     lost: RunView, monkeypatch: pytest.MonkeyPatch, command: str, said: str
 ) -> None:
     monkeypatch.setenv("PAGER", command)
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=SMALL, notifications=True) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=SEARCH), notifications=True) as (app, pilot):
         await pilot.press("J", "o")
         await pilot.pause()
         messages = [notification.message for notification in app._notifications]
@@ -287,9 +259,7 @@ async def test_a_trace_is_exported_and_nothing_is_replaced_unasked(
     lost: RunView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost)) as (app, pilot):
         await pilot.press("e")
         await pilot.pause()
         assert "lost-heat.md" in screen_text(app)
@@ -317,9 +287,7 @@ async def test_a_name_that_cannot_be_written_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost)) as (app, pilot):
         await _export_to(pilot, name)
         assert not isinstance(app.screen, TraceScreen)
         check_frame(app)
@@ -341,9 +309,7 @@ async def test_a_run_that_is_written_is_followed(
     with RunStore(tmp_path / "live") as store:
         journal = store.begin(next(iter(store.pending())))
         await _write(journal, written[:2])
-        app = at(open_run(tmp_path / "live"), step=1)
-        async with app.run_test(size=SMALL) as pilot:
-            await pilot.pause()
+        async with driven(at(open_run(tmp_path / "live"), step=1)) as (app, pilot):
             assert trace_screen(app).step == 1
             await _write(journal, written[2:4])
             await pilot.press("ctrl+r")
@@ -361,9 +327,7 @@ async def test_a_run_that_is_written_is_followed(
 
 
 async def test_nothing_hostile_leaves_its_place(hostile: RunView, size: Size) -> None:
-    app = at(hostile, "hostile")
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(hostile, "hostile"), size) as (app, pilot):
         check_frame(app)
         await pilot.press("r")
         for _ in range(len(trace_screen(app).trace.steps)):
@@ -376,9 +340,7 @@ async def test_nothing_hostile_leaves_its_place(hostile: RunView, size: Size) ->
 
 
 async def test_a_resize_keeps_the_step_and_the_frame(lost: RunView) -> None:
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=SEARCH)) as (app, pilot):
         await pilot.press("J", "J", "J", "J")
         for width, height in ((200, 60), (40, 12), (139, 30), (140, 30), (20, 6), (80, 24)):
             await resized(pilot, width, height)
@@ -389,9 +351,7 @@ async def test_a_resize_keeps_the_step_and_the_frame(lost: RunView) -> None:
 
 
 async def test_escape_closes_answers_that_stand_in_the_steps_place(lost: RunView) -> None:
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost)) as (app, pilot):
         await pilot.press("a", "escape")
         assert not trace_screen(app).has_class("-answers")
         await pilot.press("a", "q")

@@ -27,18 +27,10 @@ def extraction(of, *spans):
 
 def test_calls_stand_below_their_turn_in_its_order_each_with_its_extraction():
     events = trace(
-        ("start", {}),
-        ("model", TURN),
-        tool(1),
-        tool(0),
-        ("retry", {"role": "extractor"}),
-        extraction(0),
-        extraction(1),
-        ("retry", {"role": "agent"}),
-        ("model", TURN),
-        tool(0),
+        ("start", {}), ("model", TURN), tool(1), tool(0), ("retry", {"role": "extractor"}),
+        extraction(0), extraction(1), ("retry", {"role": "agent"}), ("model", TURN), tool(0),
         ("answer", {}),
-    )
+    )  # fmt: skip
     assert [(step.seq, step.depth) for step in steps(events)] == [
         *((0, 0), (1, 0), (3, 1), (5, 2), (2, 1), (6, 2), (4, 1)),
         *((7, 0), (8, 0), (9, 1), (10, 0)),

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 
 from support.ui.trace_app.waiting import PATIENCE
 
@@ -46,12 +45,7 @@ class Terminal:
         self._reader.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
         self._reader.join()
@@ -59,7 +53,6 @@ class Terminal:
 
     @property
     def drawn(self) -> str:
-        """All that was written so far."""
         return self._read.decode("utf-8", "replace")
 
     @property
@@ -68,11 +61,9 @@ class Terminal:
         return _ESCAPES.sub("", self.drawn)
 
     def type(self, keys: str) -> None:
-        """Send keys."""
         os.write(self._ours, keys.encode())
 
     def wait_for(self, text: str) -> None:
-        """Until the text has been drawn."""
         self.wait_until(lambda: text in self.output)
 
     def wait_until(self, happened: Callable[[], bool]) -> None:
