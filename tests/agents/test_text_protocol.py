@@ -2,19 +2,12 @@
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.tools import tool
 
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.reply import Completion
 from branchwise.agents.text_protocol import is_written_call, read_calls, render_messages
+from support.agents.asking import local_retriever
 from support.chat_server import say
-
-
-@tool
-def local_retriever(query: str) -> str:
-    """Search the corpus for passages."""
-    return query
-
 
 CALL = '```tool\n{"name": "local_retriever", "arguments": {"query": "Heat"}}\n```'
 

@@ -69,6 +69,5 @@ def by_role(**scripts: Answer | Callable[[Body], Answer]) -> Callable[[Body], An
 
 
 def counts(requests: list[Body]) -> Mapping[str, int]:
-    """How many requests came in each role."""
     roles = [role_of(body) for body in requests]
     return {role: roles.count(role) for role in dict.fromkeys(roles)}

@@ -33,8 +33,6 @@ Cut = Literal["before", "middle", "quiet"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server does with one request."""
-
     content: str | None = None
     tool_calls: tuple[tuple[str, str], ...] = ()
     reasoning_content: str | None = None
@@ -140,7 +138,6 @@ class ChatServer(LoopbackServer):
                 self._script = lambda _: next(answers, ended)
 
     def stop(self) -> None:
-        """Let hanging requests go and end the thread."""
         self.release()
         super().stop()
 
@@ -173,7 +170,6 @@ class ChatServer(LoopbackServer):
 
     @property
     def repeats(self) -> int:
-        """Requests that had come before."""
         return sum(count - 1 for count in self.counts.values())
 
     def app(self) -> web.Application:
@@ -256,7 +252,6 @@ async def _whole(
 
 
 async def _sent(request: web.Request, answer: Answer, data: str) -> web.StreamResponse:
-    """A body, or half of it."""
     if answer.cut is None:
         return web.Response(text=data, content_type="application/json", headers=answer.headers)
     response = web.StreamResponse(headers={"Content-Type": "application/json"})

@@ -41,7 +41,6 @@ class LoopbackServer(ABC):
         return self
 
     def stop(self) -> None:
-        """End what is open, and the thread."""
         self._wait_for(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -21,7 +21,6 @@ def needs(what: str, present: bool, how: str = INSTALLED_BY) -> pytest.MarkDecor
 
 
 def needs_program(name: str) -> pytest.MarkDecorator:
-    """A mark that skips where no such program is installed."""
     return needs(name, shutil.which(name) is not None)
 
 

@@ -45,7 +45,6 @@ def _messages(items: list[Body]) -> Iterator[Body]:
 
 
 def response_of(body: Body, answer: "Answer", usage: Mapping[str, Any]) -> Body:
-    """The whole response to a request."""
     reason = _REASONS.get(str(answer.finish), answer.finish)
     is_whole = answer.finish in (None, "stop", "tool_calls")
     status = "completed" if is_whole else "incomplete"
@@ -69,7 +68,6 @@ def response_of(body: Body, answer: "Answer", usage: Mapping[str, Any]) -> Body:
 
 
 def events_of(response: Body) -> Iterator[Body]:
-    """The events of a streamed response."""
     begun = {**response, "status": "in_progress", "output": [], "usage": None, "error": None}
     begun["incomplete_details"] = None
     yield {"type": "response.created", "response": begun}
@@ -183,7 +181,6 @@ def pieces(text: str, size: int = 5) -> list[str]:
 
 
 def in_sequence(events: Iterator[Body]) -> Iterator[str]:
-    """Events as a stream's lines have them."""
     for number, event in enumerate(events):
         data = json.dumps({**event, "sequence_number": number})
         yield f"event: {event['type']}\ndata: {data}\n\n"

@@ -123,7 +123,6 @@ class RetrievalServer(LoopbackServer):
         self._patch = pytest.MonkeyPatch()
 
     def play(self, *reactions: Reaction | None) -> None:
-        """React like this from now on."""
         self._reactions = list(reactions)
         self.requests.clear()
 

@@ -35,7 +35,6 @@ def forms_table() -> str:
 
 
 def _set_apart(rows: list[str]) -> str:
-    """With a blank line on either side."""
     return "\n".join(["", *rows, "", ""])
 
 

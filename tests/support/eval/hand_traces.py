@@ -38,8 +38,6 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class HandTrace:
-    """A trace and what is expected of it."""
-
     name: str
     item: AnsweredItem
     events: tuple[Event, ...]

@@ -33,7 +33,6 @@ def head(text: str) -> str:
 
 
 def drawn_pairs(data: Path) -> list[NamePair]:
-    """The 300 pairs."""
     rng = Random(SEED)
     alike, others = ambignq_pairs(data)
     pools = (

@@ -64,7 +64,6 @@ class Virtuoso:
 
     @property
     def version(self) -> str:
-        """As it says in its log."""
         found = re.search(r"Version ([\d.]+)", (self._folder / "v.log").read_text())
         return found[1] if found else "?"
 

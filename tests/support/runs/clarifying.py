@@ -42,14 +42,12 @@ ANSWERED = {
 
 
 def write_questions(folder: Path) -> str:
-    """The questions as a file of the native format."""
     file = folder / "asked.jsonl"
     file.write_text("\n".join(map(json.dumps, QUESTIONS)))
     return str(file)
 
 
 def stage_of(body: Body) -> str:
-    """Which stage a request is of, by what it is told to do."""
     system = body["messages"][0]["content"]
     if '"ambiguous":' in system:
         return "detection"

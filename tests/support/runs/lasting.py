@@ -21,7 +21,6 @@ def lasting(value: Any) -> Any:
 
 
 def exported(run: Path) -> list[str]:
-    """The lines of an export with all traces."""
     with closing(open_run(run)) as reader:
         return [
             json.dumps(lasting(json.loads(line))) for line in export_lines(reader, with_events=True)

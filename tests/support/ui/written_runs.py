@@ -138,13 +138,11 @@ class WritingProcess:
         self._answered()
 
     def tell(self, *words: object) -> None:
-        """One line, and its answer."""
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
         self._answered()
 
     def end(self) -> int:
-        """Let it close the run; its exit code."""
         self.process.stdin.close()
         return self.process.wait()
 

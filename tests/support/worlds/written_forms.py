@@ -66,8 +66,6 @@ def _of_passage(world: World, entity: str, title: str, text: str, origin: str) -
 
 
 class Tools:
-    """All built-in tools over a world."""
-
     def __init__(self, world: World) -> None:
         folder = world.folder
         build_index(folder, "bm25")

@@ -1,5 +1,6 @@
 """Files that a user names: written to disk and given to the command that reads them."""
 
+import functools
 import gzip
 import json
 import os
@@ -52,7 +53,8 @@ def in_file(
     beside: Sequence[str] = (),
     with_files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Callable[[Ground, Path], Opened]:
-    """Inputs are files of this name. `beside`: what of the ground lies beside them, by links."""
+    """Inputs are files of this name; where it is "", they say their own on the first line, and
+    `commands` name it as NAME. `beside`: what of the ground lies beside them, by links."""
 
     @contextmanager
     def opened(ground: Ground, here: Path) -> Iterator[Check]:
@@ -60,30 +62,12 @@ def in_file(
             (here / one).symlink_to(getattr(ground, one))
         for other, content in with_files.items():
             (here / other).write_bytes(content)
-        run = through(*commands)
 
         def check(data: bytes) -> Verdict:
-            (here / name).write_bytes(data)
-            return run(here)
-
-        yield check
-
-    return opened
-
-
-def named_file(*commands: Command, beside: Sequence[str] = ()) -> Callable[[Ground, Path], Opened]:
-    """Inputs say their own name on the first line; `commands` name it as NAME."""
-
-    @contextmanager
-    def opened(ground: Ground, here: Path) -> Iterator[Check]:
-        for one in beside:
-            (here / one).symlink_to(getattr(ground, one))
-
-        def check(data: bytes) -> Verdict:
-            first, _, content = data.partition(b"\n")
-            name = os.fsdecode(first)
-            (here / name).write_bytes(content)
-            filled = [tuple(word.replace("NAME", name) for word in c) for c in commands]
+            first, _, content = (b"", b"", data) if name else data.partition(b"\n")
+            own = name or os.fsdecode(first)
+            (here / own).write_bytes(content)
+            filled = [tuple(word.replace("NAME", own) for word in one) for one in commands]
             return through(*filled)(here)
 
         yield check
@@ -91,8 +75,10 @@ def named_file(*commands: Command, beside: Sequence[str] = ()) -> Callable[[Grou
     return opened
 
 
+named_file = functools.partial(in_file, "")
+
+
 def lines(*values: object) -> bytes:
-    """JSON lines."""
     return "".join(f"{json.dumps(value)}\n" for value in values).encode()
 
 

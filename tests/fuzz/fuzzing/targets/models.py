@@ -36,7 +36,6 @@ _ANSWER = (
 
 
 def body(message: dict[str, Any], finish: str = "stop") -> dict[str, Any]:
-    """A whole body of the chat-completions protocol."""
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
     return {
         "id": "1",

@@ -72,12 +72,10 @@ def other_run(path: Path) -> Path:
 
 
 def new_run(path: Path, system: Mapping[str, Any]) -> None:
-    """A run of which nothing has begun."""
     create_run(path, RunSpec("branches", "films", "d", system, {}, "s", 1, "0"), questions())
 
 
 async def begin(store: RunStore, pending: Any) -> Any:
-    """Write the beginning of an item: it is running."""
     journal = store.begin(pending)
     journal.event("start", _start(pending.question.id))
     reply = model(1, text="Let me think.")
@@ -86,7 +84,6 @@ async def begin(store: RunStore, pending: Any) -> Any:
 
 
 async def finish(store: RunStore, pending: Any, answers: Gold) -> None:
-    """Write an item that searched once and answered."""
     id = pending.question.id
     journal = store.begin(pending)
     for kind, data in events(id, answers):
@@ -95,7 +92,6 @@ async def finish(store: RunStore, pending: Any, answers: Gold) -> None:
 
 
 async def fail(store: RunStore, pending: Any, error: str) -> None:
-    """Write an item that ended with an error."""
     journal = store.begin(pending)
     journal.event("start", _start(pending.question.id))
     journal.event("error", {"kind": "ModelError", "message": error})
@@ -112,7 +108,6 @@ def _prediction(answers: Gold) -> dict[str, Any]:
 
 
 def events(id: str, answers: Gold) -> list[tuple[str, dict[str, Any]]]:
-    """One search, one answer."""
     call = {"id": "c1", "name": "local_retriever", "args": {"query": GOLD[id][0]}}
     passage = {"id": "p1", "title": "Films", "text": RETRIEVED, "score": 0.9}
     result = {"content": f"[p1] Films\n{RETRIEVED}", "artifact": {"passages": [passage]}}
@@ -123,10 +118,7 @@ def events(id: str, answers: Gold) -> list[tuple[str, dict[str, Any]]]:
         ("model", model(1, [call], "I look for the cast.")),
         ("tool", {**tool, "seconds": 0.01, "replayed": False}),
         ("model", model(2, text="{}")),
-        (
-            "answer",
-            {"how": "strict", "problem": None, "raw": None, "prediction": _prediction(answers)},
-        ),
+        ("answer", answer),
     ]
 
 

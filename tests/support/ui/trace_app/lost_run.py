@@ -18,7 +18,6 @@ SPARQL = "SELECT ?actor ?name WHERE { wd:Q1 wdt:P161 ?actor . ?actor rdfs:label 
 
 
 def lost_run(path: Path) -> Path:
-    """The run of this module's docstring."""
     new_run(path)
     with RunStore(path) as store:
         pending = next(iter(store.pending()))

@@ -75,7 +75,6 @@ class Terminal:
             threading.Event().wait(0.02)
 
     def ended(self) -> int:
-        """The exit code, once the process has ended."""
         code = self._process.wait(PATIENCE)
         self._reader.join(PATIENCE)
         return code
