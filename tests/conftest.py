@@ -98,11 +98,7 @@ def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
 def type_in(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
-    """Run the command line; return its exit code, standard output and standard error.
-
-    A process has one console, which keeps the width and the colours that it began with: here each
-    command has one of its own.
-    """
+    """Run the command line; return its exit code, standard output and standard error."""
     from branchwise.__main__ import main
     from branchwise.report.terminal.console import console, error_console
 

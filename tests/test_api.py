@@ -53,37 +53,24 @@ def test_parameters_are_called_as_options_are(name: str) -> None:
     ("call", "said"),
     [
         (lambda: branchwise.System("offline"), "System: settings are given by name; System(model="),
-        (
-            lambda: branchwise.System(retreiver="flat"),
-            "System: unknown setting 'retreiver'; did you mean retriever?",
-        ),
+        (lambda: branchwise.System(retreiver="flat"),
+         "System: unknown setting 'retreiver'; did you mean retriever?"),
         (lambda: branchwise.System(max_turns=3), "write budget={'turns': ...}"),
         (lambda: branchwise.System(temperature=0), "write decoding={'temperature': ...}"),
-        (
-            lambda: branchwise.System(budget={"turns": 0}),
-            "System.budget.turns: input should be greater than or equal to 1 (0)",
-        ),
-        (
-            lambda: branchwise.Budget(turn=1),
-            "Budget: unknown setting 'turn'; did you mean turns",
-        ),
-        (
-            lambda: branchwise.run("q.jsonl", branchwise.System(), limits=3),
-            "run: there is no parameter 'limits'; did you mean limit?",
-        ),
-        (
-            lambda: branchwise.run("q.jsonl", branchwise.System(), model="offline"),
-            "run: there is no parameter 'model'; it is a setting: System(model=...)",
-        ),
-        (
-            lambda: branchwise.run("q.jsonl", branchwise.System(), patience="soon"),
-            "RunOptions.patience: is not a duration ('soon'); write seconds, or a number with s, m",
-        ),
+        (lambda: branchwise.System(budget={"turns": 0}),
+         "System.budget.turns: input should be greater than or equal to 1 (0)"),
+        (lambda: branchwise.Budget(turn=1), "Budget: unknown setting 'turn'; did you mean turns"),
+        (lambda: branchwise.run("q.jsonl", branchwise.System(), limits=3),
+         "run: there is no parameter 'limits'; did you mean limit?"),
+        (lambda: branchwise.run("q.jsonl", branchwise.System(), model="offline"),
+         "run: there is no parameter 'model'; it is a setting: System(model=...)"),
+        (lambda: branchwise.run("q.jsonl", branchwise.System(), patience="soon"),
+         "RunOptions.patience: is not a duration ('soon'); write seconds, or a number with s, m"),
         (lambda: branchwise.score(), "score: it is not clear what to score; give either a run"),
         (lambda: branchwise.score("R", pricse="p"), "did you mean prices?"),
         (lambda: branchwise.ask(" ", branchwise.System()), "the question is empty"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_one_line_with_what_was_meant(call: Callable[[], Any], said: str) -> None:
     with pytest.raises(InputError) as raised:
         call()

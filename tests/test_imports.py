@@ -52,7 +52,6 @@ except SystemExit:
     ("arguments", "needed"), [(["--help"], set()), (["run", "--help"], {"pydantic"})]
 )
 def test_help_loads_no_heavy_library(arguments, needed):
-    """Nor what runs: the options of `branchwise run` are made of the models of its settings."""
     done = subprocess.run(
         [sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True
     )
@@ -65,7 +64,6 @@ def test_help_loads_no_heavy_library(arguments, needed):
 
 
 def test_every_package_that_is_imported_is_required_by_name():
-    """Not only by a package of ours that happens to require it: its next version may not."""
     project = PROJECT["project"]
     extras = [line for extra in project["optional-dependencies"].values() for line in extra]
     required = {distribution_name(line) for line in (*project["dependencies"], *extras)}

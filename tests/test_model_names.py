@@ -17,7 +17,6 @@ OTHERS_WORDS = {
     "tests/agents/credit_refusals.yaml": "refusals as they were received",
     "tests/agents/length_refusals.yaml": "refusals as they were received",
     "tests/agents/refusals.yaml": "refusals as they were received",
-    "tests/agents/test_responses_api.py": "names that clients treat in ways of their own",
     "tests/runs/test_openai_models.py": "the manners of older models",
     "tests/support/openai_refusals.yaml": "refusals as they were received",
     "tests/support/peers/litellm.yaml": "names that litellm knows the manners of",

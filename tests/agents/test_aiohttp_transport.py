@@ -104,16 +104,6 @@ async def test_a_cancelled_request_ends_its_connection_alone(client, chat_server
     assert answered.json()["choices"][0]["message"]["content"] == "next"
 
 
-async def test_connections_are_used_again_and_as_many_as_are_needed(client):
-    with Mirror() as server:
-        url = f"http://{server.host}/"
-        for _ in range(3):
-            await client.get(url)
-        assert len(server.connections) == 1
-        answers = await asyncio.gather(*(client.get(url) for _ in range(200)))
-    assert {answer.status_code for answer in answers} == {200}
-
-
 async def test_what_is_sent_is_what_httpx_was_given(client):
     with Mirror() as server:
         url = f"http://me:secret@{server.host}/a%2Fb/c%20d?x=%7B1%7D"

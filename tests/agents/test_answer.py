@@ -14,18 +14,6 @@ GOOD = '{"reasoning": "r", "answers": {"A": ["x"]}}'
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).map(str.strip).filter(bool)
 
 
-def test_the_whole_text_in_the_exact_shape_is_strict():
-    parsed = parse_answer(f"\n {GOOD} ", BRANCHES)
-    assert (parsed.how, parsed.problem) == ("strict", None)
-    assert parsed.prediction is not None
-    assert parsed.prediction.model_dump() == {
-        "reasoning": "r",
-        "answers": {"A": ("x",)},
-        "citations": {},
-        "task_output": None,
-    }
-
-
 @pytest.mark.parametrize(
     "text",
     [

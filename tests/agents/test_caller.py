@@ -1,6 +1,5 @@
 """The model caller against a real local server, through the real client: replies and failures."""
 
-import asyncio
 import itertools
 import traceback
 from collections.abc import Sequence
@@ -10,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.outputs import ChatResult
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
@@ -118,16 +117,6 @@ async def test_arguments_that_are_no_json_object_are_invalid_calls(
     assert "JSON" in str(invalid["error"])
 
 
-async def test_an_invalid_call_can_be_sent_back_to_the_server(chat_server, make_caller):
-    chat_server.play([calls(("local_retriever", "{broken")), say("I see")])
-    caller = make_caller()
-    first = await ask(caller, tools=[local_retriever])
-    history = [*QUESTION, first.message, ToolMessage("no JSON", tool_call_id="c0")]
-    await ask(caller, messages=history, tools=[local_retriever])
-    sent = chat_server.requests[1]["messages"][2]["tool_calls"]
-    assert sent[0]["function"]["arguments"] == "{broken"
-
-
 @both_ways
 @pytest.mark.parametrize(
     "answer",
@@ -230,42 +219,6 @@ async def test_a_fault_of_an_in_process_model_is_a_model_error(monkeypatch):
     error = await error_of(caller)
     assert error.kind == "server"
     assert "out of memory with *** and more" in str(error)
-
-
-class Odd(BaseChatModel):
-    """An in-process model whose message holds what no record can."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "odd"
-
-    def _generate(self, *args: Any, **more: Any) -> ChatResult:
-        deep: dict[str, Any] = {}
-        for _ in range(500):
-            deep = {"a": deep}
-        calls = [
-            {"name": "search", "args": args, "id": f"c{n}"}
-            for n, args in enumerate([{"q": "x"}, deep, {"q": float("nan")}, {"q": "half \ud800"}])
-        ]
-        message = AIMessage("half \udc00 a character", tool_calls=calls)
-        return ChatResult(generations=[ChatGeneration(message=message)])
-
-
-async def test_what_cannot_be_recorded_of_an_in_process_model_is_made_so():
-    journal = RecordingJournal()
-    caller = ModelCaller(ModelSpec.parse("offline"), Decoding(), Prompts.load(), model=Odd())
-    reply = await caller.ask([HumanMessage("q")], journal=journal)
-    (payload,) = journal.kept.values()
-    assert orjson.loads(orjson.dumps(payload))["content"].startswith("half ")
-    assert [call["id"] for call in reply.message.tool_calls] == ["c0"]
-    assert [call["id"] for call in reply.message.invalid_tool_calls] == ["c1", "c2", "c3"]
-
-
-def test_a_caller_outlives_its_event_loop(chat_server, make_caller):
-    chat_server.play(lambda body: say("here"))
-    caller = make_caller()
-    for _ in range(2):
-        assert asyncio.run(ask(caller)).message.content == "here"
 
 
 @pytest.mark.parametrize("status", [400, 401, 429, 500])

@@ -101,23 +101,14 @@ def test_a_condition_is_a_branch_with_one_answer_and_its_citations():
 @pytest.mark.parametrize(
     ("cited", "ids"),
     [
-        (["Fragment 1"], ("aaa",)),
-        (["fragment 3: A title"], ("ccc",)),
-        (["[2]"], ("bbb",)),
-        (["[Fragment 2]"], ("bbb",)),
-        (["2. A title"], ("bbb",)),
-        ([2, 3.0], ("bbb", "ccc")),
-        (["bbb", "[ccc]"], ("bbb", "ccc")),
-        ("Fragment 1, Fragment 3", ("aaa", "ccc")),
-        (["[1][3]"], ("aaa", "ccc")),
-        (["1", "Fragment 1", "aaa"], ("aaa",)),
-        ([{"title": "3. A title"}], ("ccc",)),
-        (["Fragment 9"], ("Fragment 9",)),
-        (["0"], ("0",)),
-        ([None, "", {}], None),
-        (None, None),
+        (["Fragment 1"], ("aaa",)), (["fragment 3: A title"], ("ccc",)), (["[2]"], ("bbb",)),
+        (["[Fragment 2]"], ("bbb",)), (["2. A title"], ("bbb",)), ([2, 3.0], ("bbb", "ccc")),
+        (["bbb", "[ccc]"], ("bbb", "ccc")), ("Fragment 1, Fragment 3", ("aaa", "ccc")),
+        (["[1][3]"], ("aaa", "ccc")), (["1", "Fragment 1", "aaa"], ("aaa",)),
+        ([{"title": "3. A title"}], ("ccc",)), (["Fragment 9"], ("Fragment 9",)), (["0"], ("0",)),
+        ([None, "", {}], None), (None, None),
     ],
-)
+)  # fmt: skip
 def test_citations_name_passages(cited, ids):
     data = {"conditions": [{"condition": "c", "answer": "a", "citations": cited}]}
     assert CONDITIONS.read(data, IDS).citations.get("c") == ids
@@ -177,10 +168,3 @@ def test_any_json_is_a_prediction_or_a_format_error(data, name):
     assert all(e == e.strip() != "" for entities in read.answers.values() for e in entities)
     assert all(len(set(entities)) == len(entities) for entities in read.answers.values())
     assert set(read.citations) <= set(read.answers)
-
-
-@pytest.mark.slow
-@given(ANY_JSON, st.sampled_from(sorted(FORMATS)))
-def test_what_fits_is_read(data, name):
-    if FORMATS[name].fits(data):
-        FORMATS[name].read(data)

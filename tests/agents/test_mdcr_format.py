@@ -59,17 +59,11 @@ def test_the_form_itself_is_strict(text, answer, groups):
         ("<ans>yes</ans> <cond>doc1-c2, doc2-c1</cond>", "yes", [["doc1-c2", "doc2-c1"]]),
         ("<ans>yes</ans> <cond>[[doc1-c2], [doc2.c1]]</cond>", "yes", [["doc1-c2"], ["doc2-c1"]]),
         ('<ans>yes</ans> <cond>[["doc17.c4"]]</cond>', "yes", [["doc17-c4"]]),
-        (
-            '<ans>yes</ans> <cond>[["doc17 C4", "doc17_c5"]]</cond>',
-            "yes",
-            [["doc17-c4", "doc17-c5"]],
-        ),
+        ('<ans>yes</ans> <cond>[["doc17 C4", "doc17_c5"]]</cond>', "yes",
+         [["doc17-c4", "doc17-c5"]]),
         ('<ans>yes</ans> <cond>[["doc1-c2", "doc2-c1"]</cond>', "yes", [["doc1-c2", "doc2-c1"]]),
-        (
-            '<ans>yes</ans> <cond>["doc1-c2"]], ["doc2-c1"]]]</cond>',
-            "yes",
-            [["doc1-c2"], ["doc2-c1"]],
-        ),
+        ('<ans>yes</ans> <cond>["doc1-c2"]], ["doc2-c1"]]]</cond>', "yes",
+         [["doc1-c2"], ["doc2-c1"]]),
         ('<ans>yes</ans> <cond>[["doc1-c2"], ["doc2-c1"', "yes", [["doc1-c2"], ["doc2-c1"]]),
         ('<ans>Yes.</ans> <cond>[["doc1-c2 and doc2-c1"]]</cond>', "yes", [["doc1-c2", "doc2-c1"]]),
         ("<ANS>two</ANS><COND>None</COND>", "2", []),
@@ -77,25 +71,19 @@ def test_the_form_itself_is_strict(text, answer, groups):
         ("<ans>true</ans>", "yes", []),
         ('<cond>[["doc1-c2"]]</cond> <ans>1</ans>', "1", [["doc1-c2"]]),
         ('<ans>1</ans> <cond>[["doc1-c2"]]</cond> I hope that this helps.', "1", [["doc1-c2"]]),
-        (
-            '<ans>no</ans> <cond>[["doc1-c1"]]</cond> Or <ans>yes</ans> <cond>[["doc1-c2"]]</cond>',
-            "yes",
-            [["doc1-c2"]],
-        ),
+        ('<ans>no</ans> <cond>[["doc1-c1"]]</cond> Or <ans>yes</ans> <cond>[["doc1-c2"]]</cond>',
+         "yes", [["doc1-c2"]]),
         ('I write <ans></ans>: <ans>yes</ans> <cond>[["doc1-c2"]]</cond>', "yes", [["doc1-c2"]]),
         ('<ans>yes</ans> <cond>[["an income below 10"]]</cond>', "yes", [["an income below 10"]]),
         ('{"answer": "yes", "groups": [["doc1-c2"]]}', "yes", [["doc1-c2"]]),
         ('```json\n{"ans": 2, "cond": [["doc1.c2"]]}\n```', "2", [["doc1-c2"]]),
-        (
-            '{"result": {"ans": true, "cond": ["doc1-c2", "doc2-c1"]}}',
-            "yes",
-            [["doc1-c2", "doc2-c1"]],
-        ),
+        ('{"result": {"ans": true, "cond": ["doc1-c2", "doc2-c1"]}}', "yes",
+         [["doc1-c2", "doc2-c1"]]),
         ('{"answer": "no", "conditions": null}', "no", []),
         ('{"answer": "yes", "cond": [[{"id": "doc1-c2"}]]}', "yes", [["doc1-c2"]]),
         ('The tags <ans>?</ans> are not for me: {"ans": "no", "cond": []}', "no", []),
     ],
-)
+)  # fmt: skip
 def test_what_is_nearly_the_form_is_read(text, answer, groups):
     assert read(text) == ("tolerant", answer, groups)
 

@@ -13,7 +13,6 @@ from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.offline.model import OfflineChatModel
-from branchwise.agents.offline.view import listed_titles
 from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
@@ -100,14 +99,6 @@ async def test_it_reads_what_the_question_word_asks_for(question, expected):
     assert answers(text) == expected
 
 
-@pytest.mark.parametrize("word", ["Don't", "Don’t", "Mess_Around"])
-async def test_a_word_is_found_where_it_stands(word, monkeypatch):
-    said = f"It was Jim Croce who said: {word}."
-    monkeypatch.setitem(PASSAGES, "p6", ("Zzyzx", said))
-    text, _ = await run(f"Who recorded {word} of Zzyzx?")
-    assert answers(text) == {"default": ("Jim Croce",)}
-
-
 def complete(*messages: BaseMessage, **bound: Any) -> AIMessage:
     message = OfflineChatModel()._generate(list(messages), **bound).generations[0].message
     assert isinstance(message, AIMessage)
@@ -119,37 +110,6 @@ def test_without_tools_and_passages_it_knows_nothing():
     assert answers(complete(SystemMessage(PROMPTS.render("answer_directly")), question).text) == {}
     system = SystemMessage(PROMPTS.render("conditions_directly"))
     assert json.loads(complete(system, question).text) == {"conditions": []}
-
-
-SCHEMAS = [
-    {
-        "type": "function",
-        "function": {
-            "name": "local_retriever",
-            "parameters": {"properties": {"query": {"type": "string"}}},
-        },
-    }
-]
-
-
-@pytest.mark.parametrize(
-    "note",
-    [
-        PROMPTS.render("budget_spent", reason="8 of 8 calls are made"),
-        PROMPTS.render("repair", problem="no JSON", schema="{}"),
-    ],
-)
-def test_a_later_user_message_asks_for_the_answer_from_what_was_found(note):
-    call = {"name": "local_retriever", "args": {"query": "x"}, "id": "1", "type": "tool_call"}
-    found = ToolMessage("[p1] Night Ferry\nNight Ferry was directed by Ada Holm.", tool_call_id="1")
-    history = [
-        SystemMessage(PROMPTS.render("answer_with_tools")),
-        HumanMessage("Who directed Night Ferry?"),
-        AIMessage("", tool_calls=[call]),
-        found,
-        HumanMessage(note),
-    ]
-    assert answers(complete(*history, tools=SCHEMAS).text) == {"default": ("Ada Holm",)}
 
 
 AGENT = SystemMessage(Prompts.load().render("answer_with_tools"))
@@ -193,30 +153,3 @@ def test_it_asks_for_the_name_once_and_searches_for_every_title_that_is_listed()
         ("search", "Night Ferry (song) directed"),
         ("search", "Night Ferry"),
     ]
-
-
-def test_the_listing_alone_is_no_search():
-    messages: list[Any] = [HumanMessage("Question: Who directed Night Ferry?")]
-    assert turn(messages, [pages]) == [("pages", "Night Ferry")]
-    told(messages, PAGE)
-    assert turn(messages, [pages]) == []
-
-
-@pytest.mark.parametrize(
-    ("line", "title"),
-    [
-        ("- Heat (1995 film): by Michael Mann", "Heat (1995 film)"),
-        ("* Heat, a physical quantity", "Heat"),
-        ("2. Heat (book) – a book", "Heat (book)"),
-        ("  heat (film)", "heat (film)"),
-        ("Heat may refer to:", None),
-        ("Heat Wave (film): another", None),
-        ("see Heat (film)", None),
-        (f"Heat ({'(' * 500}", None),
-    ],
-)
-def test_a_title_is_the_name_alone_or_with_a_disambiguator(line, title):
-    call = {"name": "pages", "args": {"name": "Heat"}, "id": "c1", "type": "tool_call"}
-    messages = [AIMessage("", tool_calls=[call]), ToolMessage(line, tool_call_id="c1")]
-    assert listed_titles(messages, "pages", "Heat") == ((title,) if title else ())
-    assert listed_titles(messages, "other", "Heat") == ()

@@ -70,11 +70,6 @@ def test_hints_stand_for_what_they_say():
     assert read_conditional(shown) == '<ans>yes</ans> <cond>[["doc1-c1"]]</cond>'
 
 
-def test_steps_come_before_the_answer():
-    assert said("I moved.", MAXIMUM, steps=True)[0].startswith("Possible by itself: doc1, doc2")
-    assert said("I moved.", MAXIMUM)[0] == ""
-
-
 @given(st.text())
 def test_no_message_breaks_it(message):
     assert read_conditional(message).startswith("<ans>")

@@ -80,12 +80,6 @@ def test_names_are_looked_up_then_the_property_then_the_rows():
     }
 
 
-def test_one_thing_with_answers_is_no_branch_of_its_own():
-    rows = {"wikisparql": "1 row: ?thing | ?value\nwd:Q1 | wd:Q8 (Ann Lee)"}
-    spoken = converse("Who directed Aurora?", [wikidata_search, wikisparql], rows)
-    assert answers(spoken) == {"default": ["Ann Lee"]}
-
-
 @pytest.mark.parametrize(
     ("tool", "result"),
     [
@@ -126,18 +120,3 @@ schema:Aurora (Aurora) | Part:One (film)"""
         "Aurora (1990 film)": ["Ann Lee"],
         "Aurora (2004 album)": ["Part:One (film)"],
     }
-
-
-def test_the_reasoning_says_what_was_missing_before_the_query():
-    spoken = converse("Who directed Aurora?", [searching(THINGS, "nothing is called"), wikisparql])
-    assert reasoning(spoken) == (
-        "Found 'Aurora' in the graph, but no property for 'directed' (without a language model)."
-    )
-    assert "nothing to look up" in reasoning(converse("who are you?", [wikidata_search]))
-
-
-def test_one_who_is_called_so_comes_before_one_with_such_an_alias():
-    things = """Q5  Aurora Lind (found as 'Aurora'): singer [3 statements]
-Q6  Borealis [1 statement]"""
-    spoken = converse("Who directed Aurora?", [searching(things), wikisparql])
-    assert "VALUES ?thing { wd:Q5 }" in spoken[2].tool_calls[0]["args"]["query"]

@@ -60,20 +60,13 @@ def test_a_name_is_told_apart_by_what_its_verb_is_said_of(question, kinds):
 @pytest.mark.parametrize(
     "question",
     [
-        "Who performed Reef (1999 song)?",
-        "Who performed Reef in 1999?",
-        "Who performed the song Reef?",
-        "What did Ada Holm perform?",
-        "Which songs were performed by Ada Holm?",
-        "Who performed in Bergen?",
-        "Who performed Reef with Ada Holm?",
-        "How tall is Ada Holm?",
-        "who performed reef",
-        "Who wrote Gone with the Wind?",
-        "Who performed " + "Reef " * 1000 + "?",
-        "?",
+        "Who performed Reef (1999 song)?", "Who performed Reef in 1999?",
+        "Who performed the song Reef?", "What did Ada Holm perform?",
+        "Which songs were performed by Ada Holm?", "Who performed in Bergen?",
+        "Who performed Reef with Ada Holm?", "How tall is Ada Holm?", "who performed reef",
+        "Who wrote Gone with the Wind?", "Who performed " + "Reef " * 1000 + "?", "?",
     ],
-)
+)  # fmt: skip
 def test_a_question_that_is_clear_or_not_understood_is_its_own_reading(question):
     assert expansion(question) == [" ".join(question.split())]
 
@@ -104,45 +97,12 @@ def test_sentences_with_words_of_the_question_or_the_search_are_copied():
     )
 
 
-def test_of_several_passages_each_is_read_by_itself():
-    asked = (
-        "Question: Who directed Night Ferry?\nReadings:\n- Night Ferry (1951 film)\n"
-        "Searched for: Oslo harbour\nSearched for: Night Ferry\n\n"
-        "Passage 1: Night Ferry (1951 film)\nText: It opened in May. Mia Lund directed it.\n\n"
-        "Passage 2: Bergen\nText: Bergen is a city. Passage 1: it rains.\n\n"
-        "Passage 3: Oslo\nText: Oslo has a harbour. It is large."
-    )
-    system = SystemMessage(PROMPTS.render("extractor_several"))
-    assert reply(system, HumanMessage(asked)).text == (
-        "Passage 1: Night Ferry (1951 film)\nMia Lund directed it.\n\n"
-        "Passage 2: Bergen\nNONE\n\n"
-        "Passage 3: Oslo\nOslo has a harbour."
-    )
-
-
 @given(st.text(max_size=200), st.text(max_size=40), st.text(max_size=40))
 def test_what_is_copied_stands_in_the_passage_word_for_word(text, question, searched):
     line = " ".join(text.split())
     asked = [" ".join(part.split()) for part in (question, searched)]
     copied = extraction(*asked, "Oslo", line)
     assert copied == "NONE" or all(span in line for span in copied.split("\n"))
-
-
-@pytest.mark.parametrize(
-    ("head", "passage", "copied"),
-    [
-        ("Readings:\n- Night Ferry (1951 film)\nSearched for: Night Ferry\n",
-         "Oslo is a city. Night Ferry begins here.", "Night Ferry begins here."),
-        ("", "Mia Lund directed it. It is long.", "Mia Lund directed it."),
-        ("Searched for: Night Ferry director\n", "Oslo is a city. It is by the sea.", "NONE"),
-        ("Searched for: Night Ferry director\n", "", "NONE"),
-    ],
-    ids=["readings before the search", "no search", "no shared word", "no passage"],
-)  # fmt: skip
-def test_the_passage_is_what_is_read(head, passage, copied):
-    asked = f"Question: Who directed Night Ferry?\n{head}Passage: Oslo\n{passage}"
-    system = SystemMessage(PROMPTS.render("extractor"))
-    assert reply(system, HumanMessage(asked)).text == copied
 
 
 QUESTION = "Who directed Night Ferry?"
@@ -155,7 +115,6 @@ def asked(readings: Sequence[str] = READINGS, prompt: str = "readings") -> Human
 
 
 AGENT = SystemMessage(PROMPTS.render("answer_with_tools"))
-CONDITIONS = SystemMessage(PROMPTS.render("conditions_with_tools"))
 CALL = AIMessage(
     "",
     tool_calls=[
@@ -203,75 +162,6 @@ def test_given_readings_are_answered_from_the_titles_that_fit(results, user, fou
     assert answers(*results, user=user) == found
 
 
-def test_readings_without_titles_are_answered_from_what_tells_them_apart():
-    listed = "- Who led Oslo in 1951?\n- Who led Oslo in 1988?"
-    user = HumanMessage(f"Who led Oslo?\n\n{PROMPTS.render('readings', readings=listed)}")
-    found = answers(
-        "[p1] City councils\nIn 1951 the council of Oslo was led by Ada Holm.",
-        "[p2] Mayors\nIn 1988 the council of Oslo was led by Mia Lund.",
-        user=user,
-    )
-    assert found == {"Who led Oslo in 1951?": ["Ada Holm"], "Who led Oslo in 1988?": ["Mia Lund"]}
-
-
-def test_each_given_reading_is_a_condition_with_its_citations():
-    found = ToolMessage(f"{OF_1951}\n\n{OF_1988}", tool_call_id="1")
-    text = reply(CONDITIONS, asked(prompt="conditions_readings"), CALL, found).text
-    assert json.loads(text)["conditions"] == [
-        {"condition": reading, "answer": f"The film was directed by {name}.", "citations": [id]}
-        for reading, name, id in zip(READINGS, ("Ada Holm", "Mia Lund"), ("p1", "p2"), strict=True)
-    ]
-
-
-def given_passages(*texts: str) -> str:
-    blocks = [f"Fragment {n}: Night Ferry\n{text}" for n, text in enumerate(texts, start=1)]
-    return "\n\n".join([QUESTION, *blocks])
-
-
-def test_readings_after_given_passages_are_no_part_of_a_passage():
-    passages = given_passages("The 1951 film was directed by Ada Holm.", "It was remade in 1988.")
-    section = asked(prompt="conditions_readings").text.removeprefix(QUESTION)
-    system = SystemMessage(PROMPTS.render("conditions_given"))
-    conditions = json.loads(reply(system, HumanMessage(passages + section)).text)["conditions"]
-    assert conditions[0] == {
-        "condition": READINGS[0],
-        "answer": "The 1951 film was directed by Ada Holm.",
-        "citations": ["Fragment 1"],
-    }
-    assert "dash" not in json.dumps(conditions)
-
-
-def test_a_list_in_a_given_passage_is_no_list_of_readings():
-    plain = given_passages("The film was directed by Ada Holm. Its parts:\n- the pier\n- the fog")
-    system = SystemMessage(PROMPTS.render("conditions_given"))
-    conditions = json.loads(reply(system, HumanMessage(plain)).text)["conditions"]
-    assert [entry["condition"] for entry in conditions] == ["The question is about Night Ferry."]
-
-
-def test_a_graphs_answers_are_given_under_the_readings():
-    def called(name: str, result: str, **args: str) -> list[BaseMessage]:
-        made = {"name": name, "args": args, "id": name + str(args), "type": "tool_call"}
-        return [AIMessage("", tool_calls=[made]), ToolMessage(result, tool_call_id=made["id"])]
-
-    history = [
-        *called(
-            "wikidata_search",
-            "Q1  Night Ferry: 1951 film directed by Ada Holm [film; 9 statements]\n"
-            "Q2  Night Ferry: 1988 film directed by Mia Lund [film; 9 statements]",
-            text="Night Ferry",
-            kind="item",
-        ),
-        *called("wikidata_search", "P57  director [2 statements]", text="d", kind="property"),
-        *called(
-            "wikisparql",
-            "2 rows: ?thing | ?value\nwd:Q1 | wd:Q8 (Ada Holm)\nwd:Q2 | wd:Q9 (Mia Lund)",
-            query="SELECT ?value { VALUES ?thing { wd:Q1 wd:Q2 } ?thing wdt:P57 ?value }",
-        ),
-    ]
-    text = reply(AGENT, asked(), *history).text
-    assert json.loads(text)["answers"] == {READINGS[0]: ["Ada Holm"], READINGS[1]: ["Mia Lund"]}
-
-
 HOSTILE = st.text(max_size=60) | st.sampled_from(
     [
         "- ", "- a\n- b", "* (film)\n* (play)", "Question:", "Searched for:", "Passage:",
@@ -303,10 +193,3 @@ def test_very_long_messages_are_read(many):
     assert answers(user=HumanMessage(f"{QUESTION}\n\n{many}")) == {}
     passage = f"Fragment 1: a\n{many}\n\n- a\n- b"
     assert answers(user=HumanMessage(f"{QUESTION}\n\n{passage}")) == {}
-
-
-def test_very_long_passages_are_read():
-    text = extraction("Who led Oslo?", "Oslo", "Oslo", "A. " * 100_000 + "Oslo.")
-    assert text.endswith("Oslo.")
-    headers = "Question: x\n" + "Searched for: y\n" * 50_000
-    assert json.loads(reply(SystemMessage("Copy."), HumanMessage(headers)).text)["answers"] == {}

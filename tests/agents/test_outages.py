@@ -107,13 +107,6 @@ async def end(*tasks: "asyncio.Task[str]") -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_while_a_server_answers_requests_go_at_once(server):
-    server.back()
-    tasks = await begin(server, "a", "b")
-    assert [await task for task in tasks] == ["answer to a", "answer to b"]
-    assert server.waited == {}
-
-
 async def test_one_request_at_a_time_looks_whether_the_server_is_back(server, clock):
     await gone(server)
     tasks = await begin(server, "a", "b", "c")
@@ -126,28 +119,6 @@ async def test_one_request_at_a_time_looks_whether_the_server_is_back(server, cl
     await clock.pass_by(5.0)
     assert server.went == ["a", "b", "c", "a"]
     await end(*tasks)
-
-
-async def test_no_second_request_goes_while_the_first_is_on_its_way(server, clock):
-    await gone(server)
-    answered = asyncio.Event()
-
-    async def slow() -> str:
-        server.went.append("slow")
-        await answered.wait()
-        return "slow"
-
-    probe = asyncio.ensure_future(
-        server.watch.asked(slow, of="slow", sign=sign_of, on_wait=lambda _: None)
-    )
-    await settled()
-    tasks = await begin(server, "a", "b")
-    await clock.pass_by(60.0)
-    assert server.went == ["slow"]
-    server.back()
-    answered.set()
-    await asyncio.gather(probe, *tasks)
-    assert server.went == ["slow", "a", "b"]
 
 
 async def test_an_answer_to_a_request_from_before_ends_the_wait(server, clock):
@@ -266,25 +237,6 @@ async def test_an_outage_is_told_when_it_lasts(outages, server, clock):
     await clock.pass_by(10.0)
     await asyncio.gather(*tasks[1:])
     assert outages.now() == []
-
-
-def test_a_watch_outlives_its_event_loop(clock):
-    watch = Outages(120.0, sleep=clock.sleep, clock=clock).at(SERVER)
-
-    async def cut_off() -> None:
-        server = Server(watch)
-        await gone(server)
-        await begin(server, "a", "b")
-
-    async def again() -> None:
-        server = Server(watch, "answered")
-        tasks = await begin(server, "a")
-        await clock.pass_by(5.0)
-        await asyncio.gather(*tasks)
-
-    asyncio.run(cut_off())
-    asyncio.run(again())
-    assert watch.outage is None
 
 
 def test_patience_below_zero_is_refused():

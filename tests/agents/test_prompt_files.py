@@ -15,16 +15,6 @@ def test_every_prompt_renders_with_exactly_its_variables():
         assert rendered == rendered.strip() != ""
 
 
-@pytest.mark.parametrize(
-    "name", ["conditions_with_tools", "conditions_given", "conditions_directly"]
-)
-def test_condition_prompts_ask_for_citations_only_where_passages_are_seen(name):
-    text = Prompts.load().render(name)
-    assert '{"conditions": [{"condition": "...", "answer": "..."' in text
-    assert ('"citations"' in text) == (name != "conditions_directly")
-    assert ('"Fragment k"' in text) == (name == "conditions_given")
-
-
 def test_values_are_put_in_once_and_never_read_as_templates():
     rendered = Prompts.load().render("repair", problem="$schema costs $5", schema="{}")
     assert "$schema costs $5" in rendered

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from langchain_core.messages import ToolMessage
 
-from branchwise.agents.reply import Completion
 from branchwise.agents.response_bodies import read_body
 from branchwise.graphs.messages import message_of, recorded_turn
 from branchwise.trace.events import Model
@@ -14,7 +13,6 @@ from support.agents.asking import (
     RecordingJournal,
     ask,
     both_ways,
-    error_of,
     local_retriever,
 )
 from support.chat_server import Answer, fail, say
@@ -117,26 +115,6 @@ async def test_a_turn_without_reasoning_gets_the_field_that_is_demanded_empty(
     assert of_assistant(chat_server.requests[-1]) == {"reasoning_content": ""}
 
 
-async def test_off_lets_the_demand_stand(chat_server, make_caller):
-    chat_server.play(demanding)
-    with pytest.raises(Exception, match="must be passed back"):
-        await two_turns(make_caller(reasoning_back="off"))
-    assert len(chat_server.requests) == 2
-
-
-async def test_a_demand_that_is_met_and_made_again_is_an_error(chat_server, make_caller):
-    chat_server.play(lambda _: fail(400, DEMAND))
-    error = await error_of(make_caller(), messages=[*QUESTION, _called()])
-    assert (error.kind, len(chat_server.requests)) == ("bad_request", 2)
-
-
-def _called() -> Any:
-    return message_of(Model.read({"text": "", "tool_calls": [_CALL], "reasoning": THOUGHT}))
-
-
-_CALL = {"id": "c0", "name": "local_retriever", "args": {"query": "Heat"}}
-
-
 async def test_where_a_server_refuses_it_it_is_left_out_and_told(chat_server, make_caller):
     def script(body: dict[str, Any]) -> Answer:
         if any("reasoning_content" in message for message in body["messages"]):
@@ -183,22 +161,6 @@ async def test_a_recorded_reply_and_a_recorded_turn_make_the_message_that_it_was
     turn = Model.read(recorded_turn(reply, turn=1).record())
     assert message_of(turn) == reply.message
     assert len(chat_server.requests) == 1
-
-
-def test_what_came_as_usual_is_recorded_as_before():
-    """Records of runs without the setting have no further fields."""
-    message = {
-        "content": "x",
-        "reasoning_content": THOUGHT,
-        "tool_calls": [{"id": "c", **_FUNCTION}],
-    }
-    payload = read_body({"choices": [{"message": message}]}).payload(1.0)
-    assert "reasoning_field" not in payload
-    assert "reasoning_details" not in payload
-    assert Completion.from_payload(payload).payload(1.0) == payload
-    # Of an answer nothing is sent back.
-    answer = {"content": "x", "reasoning": THOUGHT, "reasoning_details": list(DETAILS)}
-    assert read_body({"choices": [{"message": answer}]}).payload(1.0).keys() == payload.keys()
 
 
 _FUNCTION = {"function": {"name": "f", "arguments": "{}"}}

@@ -18,13 +18,7 @@ from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.refusals import refused_field
 from branchwise.agents.spec import ModelSpec
-from support.agents.asking import (
-    RecordingJournal,
-    ask,
-    both_ways,
-    error_of,
-    local_retriever,
-)
+from support.agents.asking import RecordingJournal, ask, both_ways, error_of, local_retriever
 from support.chat_server import Answer, call, fail, say
 
 CASES = yaml.safe_load((Path(__file__).parent / "refusals.yaml").read_text())
@@ -173,17 +167,6 @@ async def test_a_refusal_is_known_to_all_that_ask_the_model_there(chat_server, m
     spec = ModelSpec.parse(f"openai:other@{chat_server.url}")
     await ask(ModelCaller(spec, Decoding(seed=3), Prompts.load()))
     assert chat_server.requests[3]["seed"] == 3
-
-
-async def test_each_item_is_told_once_a_role(chat_server, make_caller):
-    chat_server.play(without("seed"))
-    caller, items = make_caller(seed=1), [MemoryJournal(), MemoryJournal()]
-    for journal in items:
-        for role in ("agent", "agent", "extractor"):
-            await ask(caller, journal, role=role)
-    assert [[data["role"] for _, data in journal.events] for journal in items] == [
-        ["agent", "extractor"]
-    ] * 2
 
 
 async def test_an_error_that_refuses_nothing_is_retried_with_all_fields(

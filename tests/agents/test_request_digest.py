@@ -54,10 +54,3 @@ def test_a_digest_does_not_depend_on_the_requests_before_it(data):
         asked = [*asked[:kept], *data.draw(st.lists(messages, max_size=3))]
         schema = data.draw(st.sampled_from(SCHEMAS))
         assert conversation.of(BEFORE, schema, asked, reasoning=False) == plain(schema, asked)
-
-
-def test_an_equal_message_in_the_place_of_another_is_read_again():
-    conversation = ConversationDigest()
-    first, second = HumanMessage("a"), HumanMessage("b")
-    for asked in ([first], [second], [second, first], [first, second, first], []):
-        assert conversation.of(BEFORE, None, asked, reasoning=False) == plain(None, [*asked])

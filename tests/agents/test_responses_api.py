@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.endpoints import OpenAIServer
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prediction import FORMATS
 from branchwise.agents.reply import Completion, ModelError, ReplyToken
-from branchwise.agents.responses_api import EventFold, failed, read_response
+from branchwise.agents.responses_api import EventFold, read_response
 from branchwise.agents.spec import ModelSpec
 from branchwise.graphs.messages import message_of, recorded_turn
 from branchwise.trace.events import Model
@@ -77,20 +77,8 @@ async def test_all_that_a_request_asks_for_is_in_its_body(chat_server, make_call
     named = second["text"]["format"]
     assert (named["name"], named["schema"], named["strict"]) == ("answer", SCHEMA, False)
     assert [item["type"] for item in second["input"][2:]] == [
-        *("function_call", "function_call_output"),
+        *("function_call", "function_call_output")
     ]
-
-
-@pytest.mark.parametrize("model", ["gpt-5", "gpt-5.6", "o1", "gpt-4o"])
-async def test_no_field_goes_by_the_name_of_a_model(chat_server, model, monkeypatch):
-    for api in ("chat", "responses"):
-        chat_server.play(lambda _: say("Mann"))
-        spec = ModelSpec.parse(f"openai:{model}@{chat_server.url}")
-        for temperature in (0.0, None):
-            server = OpenAIServer(spec, Decoding(api=api, temperature=temperature))
-            await server.complete([HumanMessage("Who?")], (), None, 9)
-            assert chat_server.requests[-1].get("temperature") == temperature
-            await server.aclose()
 
 
 @both_ways
@@ -117,14 +105,6 @@ async def test_reasoning_goes_back_in_its_order_before_the_calls_that_it_led_to(
     resumed = RecordingJournal({key: v for key, v in journal.kept.items() if "Mann" not in str(v)})
     await two_turns(make_caller(api="responses", stream=stream), resumed)
     assert chat_server.requests[2] == chat_server.requests[1]
-
-
-async def test_off_sends_no_reasoning_back_and_asks_for_none(chat_server, make_caller):
-    chat_server.play([SEARCHES, say("Mann")])
-    await two_turns(make_caller(api="responses", reasoning_back="off"))
-    assert not any("include" in body for body in chat_server.requests)
-    kinds = [item["type"] for item in chat_server.requests[1]["input"]]
-    assert "reasoning" not in kinds
 
 
 async def test_reasoning_that_the_server_cannot_read_is_left_out_and_told(chat_server, make_caller):
@@ -212,20 +192,6 @@ async def test_a_response_that_failed_is_an_error_by_its_code(
     assert (error.kind, len(chat_server.requests)) == (kind, requests)
     asked = f"openai:scripted@{chat_server.url}"
     assert str(error) == f"{asked}: the response failed: {code}: It went wrong."
-
-
-@pytest.mark.parametrize(
-    ("error", "kind", "retryable"),
-    [
-        ({"code": "insufficient_quota", "message": "You exceeded it."}, "credit", False),
-        ({"code": "context_length_exceeded", "message": "Too long."}, "context_length", False),
-        ({"code": "server_error", "message": "Overloaded."}, "server", True),
-        ({}, "server", True),
-    ],
-)
-def test_errors_of_responses_mean_what_those_of_chat_completions_do(error, kind, retryable):
-    told = failed(error)
-    assert (told.kind, told.retryable) == (kind, retryable)
 
 
 OVERLOADED = {"code": "server_error", "message": "Overloaded."}

@@ -2,19 +2,12 @@
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.tools import tool
 
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.reply import Completion
 from branchwise.agents.text_protocol import is_written_call, read_calls, render_messages
+from support.agents.asking import local_retriever
 from support.chat_server import say
-
-
-@tool
-def local_retriever(query: str) -> str:
-    """Search the corpus for passages."""
-    return query
-
 
 CALL = '```tool\n{"name": "local_retriever", "arguments": {"query": "Heat"}}\n```'
 
@@ -74,13 +67,6 @@ def test_an_invalid_call_is_shown_again_as_it_was_written():
     assert rendered.content == "```tool\n{broken\n```"
 
 
-def test_instructions_make_a_system_message_where_there_is_none():
-    rendered = render_messages([HumanMessage("hi")], "Use tools so.")
-    assert [m.type for m in rendered] == ["system", "human"]
-    assert rendered[0].content == "Use tools so."
-
-
 @pytest.mark.parametrize("run", [" ", "\n", "[ ", "name ", "<", "local_retriever "])
 def test_a_long_run_is_no_written_call_and_is_read_once(run):
-    """Read from each of its characters, a run of this length would take hours."""
     assert not is_written_call(run * 200_000, ["local_retriever"])

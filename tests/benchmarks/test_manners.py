@@ -1,12 +1,11 @@
 """The scripted searchers do what their manners say, and see only messages and schemas."""
 
 import asyncio
-import json
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from manners.conversation import Conversation, shown_passages
-from manners.model import ScriptedSearcher, tokens
+from manners.model import ScriptedSearcher
 from manners.offer import Offer
 from manners.searching import MANNERS, reads_everything
 
@@ -19,7 +18,6 @@ from branchwise.graphs.system import Budget, System
 from support.corpora.small import FILMS, bm25_corpus
 
 QUESTION = "Who directed King Kong?"
-SEARCH = {"name": "local_retriever", "parameters": {"properties": {"query": {"type": "string"}}}}
 
 
 @pytest.fixture(scope="module")
@@ -113,17 +111,6 @@ def test_the_budget_line_is_understood(line, left):
     assert conversation(f"[a] Ox\nAn ox.\n\n{line}").left == left
 
 
-def test_the_latest_and_lowest_budget_line_counts():
-    assert conversation("8 of 24 calls left", "7 of 24 calls left").left == 7
-
-
-@pytest.mark.parametrize(("left", "most"), [(7, 4), (5, 3), (3, 1), (2, 0), (0, 0)])
-def test_with_little_left_it_answers(left, most):
-    found = conversation(f"[k] King Kong (film)\nAnn Bell, Bob Cole.\n\n{left} calls left")
-    assert len(reads_everything(found, Offer.of([{"function": SEARCH}]))) <= most
-    assert bool(reads_everything(found, Offer.of([{"function": SEARCH}]))) is bool(most)
-
-
 def test_it_uses_what_the_tools_offer():
     properties = {
         "query": {"type": "string"},
@@ -143,43 +130,3 @@ def test_it_uses_what_the_tools_offer():
         ("local_retriever", {"query": "King Kong (film) directed", "more_queries": []}),
         ("local_retriever", {"query": "King Kong", "page": 2}),
     ]
-
-
-def said(system, user):
-    request = [SystemMessage(system), HumanMessage(user)]
-    return ScriptedSearcher(manner=reads_everything)._generate(request).generations[0].message.text
-
-
-def test_an_expander_writes_only_readings_that_it_sees():
-    assert said("Write readings.", QUESTION) == QUESTION
-    listed = (
-        f"Question: {QUESTION}\n\n- King Kong (1933 film)\n- Ox\n[k] King Kong (novel)\nA book."
-    )
-    assert said("Write readings.", listed).splitlines() == [
-        "Who directed King Kong (1933 film)?",
-        "Who directed King Kong (novel)?",
-    ]
-
-
-def test_an_extractor_copies_sentences_that_share_words():
-    asked = f"Question: {QUESTION}\nSearched for: apes"
-    one = f"{asked}\nPassage: King Kong\nAnn Bell directed it. It rains. He has an ape."
-    assert said("Copy.", one) == "Ann Bell directed it."
-    assert said("Copy.", f"{asked}\nPassage: Ox\nIt rains.") == "NONE"
-    several = (
-        f"{asked}\nPassage 1: Ox\nText: It rains.\nPassage 2: King Kong\nText: Ann directed it."
-    )
-    wanted = ["Passage 1:", "NONE", "Passage 2:", "Ann directed it."]
-    assert said("Copy.", several).splitlines() == wanted
-    of_two_searches = several.replace(
-        "Searched for: apes", "Searched for: rains\nSearched for: apes"
-    )
-    assert said("Copy.", of_two_searches).splitlines() == ["Passage 1:", "It rains.", *wanted[2:]]
-
-
-def test_tokens_are_a_quarter_of_the_characters():
-    call = {"name": "t", "args": {"q": "x"}, "id": "1", "type": "tool_call"}
-    as_json = json.dumps({"name": "t", "args": {"q": "x"}})
-    assert tokens([HumanMessage("a" * 9), AIMessage("", tool_calls=[call])]) == -(
-        -(9 + len(as_json)) // 4
-    )

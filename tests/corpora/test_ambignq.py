@@ -94,11 +94,6 @@ def test_each_annotator_is_a_gold_set_and_equal_ones_are_one(annotated):
     assert annotated(SEVERAL, SEVERAL).alternatives == ()
 
 
-def test_a_refusal_names_the_annotator(annotated):
-    with pytest.raises(InputError, match="entry 1, annotator 2, reading 1: its question is empty"):
-        annotated(SINGLE, SEVERAL | {"qaPairs": [{"question": " ", "answer": ["x"]}]})
-
-
 def test_an_option_is_a_branch_with_its_answers(load):
     loaded = load("cambignq", CLARIFIED)
     [question] = loaded.questions
@@ -176,14 +171,3 @@ def test_bad_data_is_one_line_that_names_file_and_entry(load, form, change, mess
         load(form, entry)
     assert "\n" not in str(caught.value)
     assert "data.json:entry 1" in str(caught.value)
-
-
-def test_queries_are_texts_however_deep_what_is_beside_them(load):
-    deep: object = "x"
-    for _ in range(300):
-        deep = [{"a": deep}]
-    entry = CLARIFIED | {
-        "used_queries": ["simpsons", {"query": "air date", "results": deep}, deep, 1]
-    }
-    [question] = load("cambignq", entry).questions
-    assert question.meta["used_queries"] == ["simpsons", "air date"]

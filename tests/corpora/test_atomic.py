@@ -45,11 +45,6 @@ def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError):
-        write_bytes(tmp_path, b"x")
-
-
 def test_a_file_that_a_user_names_never_replaces_a_database(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     with closing(sqlite3.connect(path)) as database:
@@ -135,7 +130,6 @@ def test_a_folder_that_was_killed_while_it_was_replaced_leaves_nothing_to_clean_
 
 
 def test_modes_go_by_the_umask(tmp_path: Path) -> None:
-    """Also where a library made a file for its user alone."""
     before = os.umask(0o002)
     try:
         with new_folder(tmp_path / "F") as folder:

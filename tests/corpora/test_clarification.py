@@ -13,25 +13,13 @@ from branchwise.corpora.clarification import (
 @pytest.mark.parametrize(
     ("text", "category", "options", "preposition"),
     [
-        (
-            "Which one: the 2002 film, the book, or the musical?",
-            "one",
-            ("the 2002 film", "the book", "the musical"),
-            "",
-        ),
+        ("Which one: the 2002 film, the book, or the musical?", "one",
+         ("the 2002 film", "the book", "the musical"), ""),
         ("Which series: F, or E?", "series", ("F", "E"), ""),
-        (
-            "In which context: in the regular seasons, or including the playoffs as well?",
-            "context",
-            ("in the regular seasons", "including the playoffs as well"),
-            "in",
-        ),
-        (
-            "Which version: the american reality show, or the british reality show celebrity?",
-            "version",
-            ("the american reality show", "the british reality show celebrity"),
-            "",
-        ),
+        ("In which context: in the regular seasons, or including the playoffs as well?", "context",
+         ("in the regular seasons", "including the playoffs as well"), "in"),
+        ("Which version: the american reality show, or the british reality show celebrity?",
+         "version", ("the american reality show", "the british reality show celebrity"), ""),
         ("which act : rock or pop, or jazz ?", "act", ("rock or pop", "jazz"), ""),
         ("Which one: A or B", "one", ("A", "B"), ""),
         ("Which one: A, B or C?", "one", ("A", "B", "C"), ""),

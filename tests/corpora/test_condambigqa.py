@@ -46,17 +46,6 @@ def test_a_condition_is_a_branch_and_its_groundtruth_the_only_answer(load):
     assert not question.ambiguous
 
 
-def test_list_groundtruth_is_joined_and_markers_are_stripped(load):
-    question = load(
-        prop(
-            "First known. [Fragment 1, Fragment 3]Later lost. [Fragment 2]",
-            ["It erupted [Fragment 3].", "It sleeps.[fragment 1, 2]"],
-        )
-    )
-    assert question.branches[0].name == "First known. Later lost."
-    assert question.branches[0].answers[0].text == "It erupted. It sleeps."
-
-
 @pytest.mark.parametrize(
     ("marked", "plain"),
     [
@@ -77,12 +66,6 @@ def test_a_property_that_is_itself_a_list_is_written_out(load):
     assert question.ambiguous
 
 
-def test_slots_keep_their_order_and_repeats(load):
-    question = load(prop(citations=cited("3. Sicily")), contexts=[*CONTEXTS[:2], CONTEXTS[1]])
-    assert [passage.id for passage in question.passages] == [IDS[0], IDS[1], IDS[1]]
-    assert question.branches[0].citations == (IDS[1],)
-
-
 def test_the_number_stands_where_its_passage_has_the_title_whatever_the_text(load):
     question = load(prop(citations=cited("3. Etna", text=CONTEXTS[0]["text"])))
     assert question.branches[0].citations == (IDS[2],)
@@ -93,6 +76,7 @@ def test_where_the_title_disagrees_the_citations_own_text_decides(load):
     assert by_text.branches[0].citations == (IDS[2],)
 
 
+<<<<<<< ours
 @pytest.mark.parametrize(
     "cite",
     [
@@ -118,6 +102,14 @@ def test_where_the_text_agrees_with_none_the_number_stands(load):
     assert question.branches[0].citations == (IDS[1],)
 
 
+||||||| base
+def test_where_the_text_agrees_with_none_the_number_stands(load):
+    question = load(prop(citations=cited("2. Malta", text="Malta has two inhabited islands.")))
+    assert question.branches[0].citations == (IDS[1],)
+
+
+=======
+>>>>>>> theirs
 def test_a_citation_that_points_nowhere_is_kept_apart(load):
     question = load(prop(citations=cited("21. Malta", "1. Etna")))
     assert question.branches[0].citations == (IDS[0],)
@@ -131,10 +123,6 @@ def test_the_benchmark_is_named_and_changes_no_digest(load):
     assert questions_digest([question]) == questions_digest([unnamed])
     other = question.model_copy(update={"meta": unnamed.meta | {"benchmark": ["condambigqa"]}})
     assert questions_digest([other]) != questions_digest([unnamed])
-
-
-def test_equal_conditions_are_told_apart(load):
-    assert [b.name for b in load(prop("a"), prop("a")).branches] == ["a", "a (2)"]
 
 
 @pytest.mark.parametrize(
@@ -183,29 +171,3 @@ def test_the_published_half_loads_whole(condambigqa_dir):
     for question in loaded.questions:
         given = {passage.id for passage in question.passages}
         assert all(given.issuperset(branch.citations) for branch in question.branches)
-
-
-def test_the_citations_of_the_published_half(condambigqa_dir):
-    entries = json.loads((condambigqa_dir / "dev.json").read_text())
-    titled = [
-        (int(number), title, entry["ctxs"])
-        for entry in entries
-        for property in written_out(entry["properties"])
-        for citation in property["citations"]
-        for number, _, title in [citation["title"].partition(". ")]
-    ]
-    assert len(titled) == 611
-    assert sum(ctxs[number - 1]["title"] != title for number, title, ctxs in titled) == 4
-
-
-def written_out(properties):
-    """Properties with those that are lists themselves in their place."""
-    for one in properties:
-        yield from written_out(one) if isinstance(one, list) else [one]
-
-
-def test_misnumbered_citations_of_the_published_half_go_to_the_passage_they_quote(condambigqa_dir):
-    question = load_questions(f"condambigqa:{condambigqa_dir / 'dev.json'}").questions[15]
-    slots = [passage.id for passage in question.passages]
-    # "1. World Series television ratings" quotes passage 7, "2. The Dark Night" passage 4.
-    assert [slots.index(id) + 1 for id in question.branches[1].citations] == [7, 4]

@@ -39,13 +39,6 @@ def test_build_index_search_and_info_work_in_a_row(write, tmp_path):
     assert (facts["passages"], list(facts["indexes"])) == (2, ["bm25"])
 
 
-def test_passages_cannot_steer_the_terminal(write, tmp_path):
-    source = write("in.jsonl", {"id": "p", "contents": "T\x1b[31m\nvolcano \x1b]0;owned\x07 end"})
-    invoke("build", "--from", source, "--out", tmp_path / "C")
-    invoke("index", tmp_path / "C", "--kind", "bm25")
-    assert "\x1b" not in invoke("search", tmp_path / "C", "volcano").stdout
-
-
 def test_info_says_what_is_wrong_with_an_index(write, tmp_path):
     source = write("in.jsonl", {"id": "p", "contents": "T\nvolcano"})
     invoke("build", "--from", source, "--out", tmp_path / "C")

@@ -146,27 +146,6 @@ def test_the_examples_are_what_the_page_says(here: Path) -> None:
     assert two.branches[1].answers[0].forms == ("Peter Jackson", "Sir Peter Jackson")
 
 
-WAYS = re.findall(r"^\| (`.*?`) \| (.*?) \|$", FORMAT.read_text("utf-8"), re.M)
-
-
-def test_answers_are_read_in_the_ways_of_the_table(tmp_path: Path) -> None:
-    means = {
-        '"A"': [("A",)],
-        "3": [("3",)],
-        '["A", "B"]': [("A",), ("B",)],
-        '[["A", "A alias"], "B"]': [("A", "A alias"), ("B",)],
-        '[{"text": "A", "aliases": ["AA"], "support": ["p1"]}]': [("A", "AA")],
-    }
-    written = [way for ways, _ in WAYS for way in re.findall(r"`(.*?)`", ways) if way in means]
-    assert written == list(means)
-    path = tmp_path / "q.jsonl"
-    for way in written:
-        for answers in (way, f'{{"x": {way}, "y": "Z"}}'):
-            path.write_text(f'{{"id": 1, "question": "?", "answers": {answers}}}')
-            branch = load_questions(str(path)).questions[0].branches[0]
-            assert [answer.forms for answer in branch.answers] == means[way]
-
-
 def test_the_schema_takes_what_is_read_and_refuses_what_is_refused() -> None:
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)

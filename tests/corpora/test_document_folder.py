@@ -9,11 +9,8 @@ from pathlib import Path
 import pytest
 
 from branchwise.corpora import documents as files
-from branchwise.corpora.build import build_corpus, build_index
-from branchwise.corpora.open import open_retriever
+from branchwise.corpora.build import build_corpus
 from support.needs import needs
-
-FILLER = "and it has a history of its own that nobody needs to know"
 
 
 def filled(folder: Path, contents: dict[str, str | bytes]) -> Path:
@@ -29,21 +26,6 @@ def left_out(folder: Path, out: Path) -> list[str]:
         line.replace(str(folder), ".")
         for line in build_corpus(f"folder:{folder}", out).omissions.lines()
     ]
-
-
-def test_a_folder_of_a_thousand_pages_is_built_indexed_and_searched(tmp_path: Path) -> None:
-    pages: dict[str, str | bytes] = {
-        f"{number % 7}/page{number:04}.html": f"<title>Page {number}</title><nav>Home</nav>"
-        f"<main><p>Here stands the word number{number}, {FILLER}.</p></main>"
-        for number in range(1_000)
-    }
-    folder = filled(tmp_path / "pages", pages)
-    built = build_corpus(str(folder), tmp_path / "C")
-    assert (len(built.corpus), [*built.omissions.lines()]) == (1_000, [])
-    build_index(tmp_path / "C", "bm25")
-    (hits,) = open_retriever(tmp_path / "C", "bm25").search(["number617"], 3)
-    assert [hit.passage.title for hit in hits] == ["Page 617"]
-    assert "Home" not in hits[0].passage.text
 
 
 def test_what_is_left_out_is_counted_and_named(tmp_path: Path) -> None:
@@ -101,12 +83,6 @@ def test_names_that_could_steer_a_terminal_are_shown_harmlessly(tmp_path: Path) 
     shown = [*built.omissions.lines(), *(built.corpus.passage(row).title for row in (0, 1))]
     assert all(line.isprintable() for line in shown)
     assert shown[1:] == ["a�]0;x��", "c?"]
-
-
-def test_pipes_and_sockets_are_no_documents(tmp_path: Path) -> None:
-    folder = filled(tmp_path / "docs", {"a.txt": "text"})
-    os.mkfifo(folder / "pipe.txt")
-    assert left_out(folder, tmp_path / "C") == ["1 file of another kind: ./pipe.txt"]
 
 
 @needs("a user who may not read everything", os.geteuid() != 0, "run as another user than root")

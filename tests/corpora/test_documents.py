@@ -72,11 +72,6 @@ def test_the_element_that_holds_the_content_is_taken_alone() -> None:
     assert blocks("<main>x</main><p>Most of the text is not in it.</p>")[0] == "x"
 
 
-def test_a_table_for_layout_is_no_block() -> None:
-    page = "<table><tr><td><p>One.</p><p>Two.</p></td><td>Side</td></tr></table>"
-    assert blocks(page) == ["One.", "Two.", "Side"]
-
-
 @pytest.mark.parametrize(
     ("html", "title"),
     [
@@ -147,12 +142,6 @@ def test_hostile_pages_are_read_or_refused(kind: str) -> None:
     for block in read.blocks:
         block.text.encode("utf-8")
         assert "root:" not in block.text
-
-
-@pytest.mark.parametrize("tag", ["<div>", "<b>", "<table><tr><td>", "<font>"])
-def test_pages_that_are_nested_too_deeply_are_refused(tag: str) -> None:
-    with pytest.raises(UnreadableDocumentError, match="is nested too deeply"):
-        read_html((tag * 100_000 + "x").encode())
 
 
 @pytest.mark.parametrize(
@@ -251,11 +240,6 @@ BLOCKS = (
 def test_ways_to_split(way: str, passages: list[tuple[str, str]]) -> None:
     assert [*parse_split(way)("Etna", BLOCKS)] == passages
     assert [*parse_split(way)("Etna", ())] == []
-
-
-def test_a_heading_of_two_lines_stays_a_title() -> None:
-    read = read_html(b"<h2>Two<br>lines</h2><p>x")
-    assert [*parse_split("headings")("T", read.blocks)] == [("T: Two lines", "x")]
 
 
 def test_languages_without_spaces_are_split_by_characters() -> None:

@@ -28,13 +28,6 @@ def test_frames_follow_each_other(tmp_path: Path) -> None:
     assert [number for number, _ in read_lines(path)] == list(range(1, 20_001))
 
 
-def test_many_small_frames_are_read(tmp_path: Path) -> None:
-    lines = TEXT.splitlines(keepends=True)[:3_000]
-    path = tmp_path / "a.zst"
-    path.write_bytes(b"".join(map(zstandard.compress, lines)))
-    assert contents(path) == b"".join(lines)
-
-
 @pytest.mark.parametrize("known_size", [True, False])
 def test_a_frame_that_is_cut_off_anywhere_is_an_error(tmp_path: Path, known_size: bool) -> None:
     packed = zstandard.ZstdCompressor(write_content_size=known_size).compress(TEXT[:300])

@@ -325,14 +325,6 @@ def test_an_index_that_flashrag_built_ranks_the_same_in_both_retrievers(built, f
         assert [hit.passage for hit in own] == [hit.passage for hit in other]
 
 
-@pytest.mark.long
-@needs_flashrag
-def test_k_past_the_corpus_gives_each_passage_once(flashrag):
-    for name in ("dense", "bm25"):
-        hits = flashrag(name).search(["volcano"], 50)[0]
-        assert len(set(ranking(hits))) == len(hits) == 12
-
-
 @needs_flashrag
 def test_a_ranking_does_not_depend_on_its_company(flashrag):
     for name in ("dense", "bm25", "reranked"):
@@ -340,14 +332,6 @@ def test_a_ranking_does_not_depend_on_its_company(flashrag):
         alone = [retriever.search([query], 3)[0] for query in QUERIES[:4]]
         assert retriever.search(QUERIES[:4], 3) == alone
         assert [hits[:1] for hits in alone] == retriever.search(QUERIES[:4], 1)
-
-
-@needs_flashrag
-def test_a_reranker_ranks_its_candidates_and_k_says_how_many_are_left(flashrag):
-    candidates = flashrag("dense").search(["volcano in Sicily"], 4)[0]
-    hits = flashrag("reranked").search(["volcano in Sicily"], 12)[0]
-    assert ranking(hits) == ranking(candidates)  # the same model scores them, so in this order
-    assert ranking(flashrag("reranked").search(["volcano in Sicily"], 2)[0]) == ranking(hits)[:2]
 
 
 @needs_flashrag

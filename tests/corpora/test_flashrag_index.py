@@ -103,30 +103,10 @@ def test_it_ranks_as_the_vectors_in_the_file_do(corpus, model, vectors):
     assert_same(found(open_retriever(corpus), 12), expected(model, vectors, corpus, 12))
 
 
-def test_the_vectors_keep_their_numbers(corpus, vectors):
-    import faiss
-
-    made = import_index(corpus, write_index(corpus, vectors), name="taken")
-    kept = faiss.read_index(str(made / "vectors.faiss"))
-    assert np.array_equal(kept.reconstruct_n(0, 12), vectors)
-
-
-def test_the_file_may_be_deleted_afterwards(corpus, vectors):
-    file = write_index(corpus, vectors)
-    import_index(corpus, file)
-    before = found(open_retriever(corpus, "flashrag"), 3)
-    file.unlink()
-    assert found(open_retriever(corpus, "flashrag"), 3) == before
-
-
 def test_half_precision_is_a_choice(corpus, model, vectors):
     import_index(corpus, write_index(corpus, vectors), dtype="float16")
     wanted = expected(model, vectors, corpus, 2)
     assert_same(found(open_retriever(corpus), 2), wanted, within=1e-3)
-
-
-def test_vectors_made_in_half_precision_are_known_again(corpus, vectors):
-    import_index(corpus, write_index(corpus, vectors.astype(np.float16)))
 
 
 def test_prefixes_pooling_and_length_are_kept_with_the_index(corpus, model, contents):
@@ -153,13 +133,6 @@ def test_cls_pooling_takes_the_first_tokens_vector(model):
         first = model[0](features)["token_embeddings"][0, 0]
     wanted = torch.nn.functional.normalize(first, dim=0).numpy()
     assert encoder.encode_passages(["Etna is a volcano."])[0] == pytest.approx(wanted, abs=1e-5)
-
-
-def test_queries_are_prefixed_as_said(corpus, model, vectors):
-    settings = EncoderSettings(query_prefix="query: ")
-    import_index(corpus, write_index(corpus, vectors), settings=settings)
-    wanted = expected(model, vectors, corpus, 12, prefix="query: ")
-    assert_same(found(open_retriever(corpus), 12), wanted)
 
 
 @pytest.mark.usefixtures("encoder")

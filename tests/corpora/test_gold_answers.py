@@ -33,24 +33,6 @@ def test_gold_is_read_from_json_and_written_as_it_was():
     assert orjson.loads(orjson.dumps(made())) == described
 
 
-def test_a_text_that_several_questions_have_is_held_once():
-    one, other = read().branches[0], read().branches[0]
-    assert one is not other
-    assert one.name is other.name
-    assert one.qid is other.qid
-    assert one.citations[0] is other.citations[0]
-    first, second = one.answers[0], other.answers[0]
-    assert [*first.forms, first.qid, *first.support] == ["Al Pacino", "Pacino", "Q41163", "p1"]
-    assert all(
-        text is same
-        for text, same in zip(
-            (*first.forms, first.qid, *first.support),
-            (*second.forms, second.qid, *second.support),
-            strict=True,
-        )
-    )
-
-
 def test_gold_is_a_value():
     assert made() == made()
     assert hash(made()) == hash(made())

@@ -37,7 +37,6 @@ def fault(url, seconds=20.0):
 
 
 def test_a_look_up_of_a_name_that_hangs_is_left_behind(server, monkeypatch):
-    """The system gives no time-out for it; its thread outlives the exchange."""
     assert status(server.url) == 200  # the client's library is loaded
     release, asked = threading.Event(), []
 
@@ -134,7 +133,6 @@ async def test_a_thread_with_a_loop_of_its_own_may_ask(server):
 
 
 def test_the_environments_proxy_is_used_as_before(server, monkeypatch):
-    """A name that does not exist is reached through the proxy for its scheme and no other."""
     proxy = server.url.removesuffix("/retrieve")
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)

@@ -65,22 +65,6 @@ def test_what_is_found_has_its_exact_inner_product(made):
     assert np.mean(found) >= 0.97
 
 
-def test_parts_are_merged_into_what_one_part_holds(made, tmp_path, monkeypatch):
-    vectors, whole = made
-    monkeypatch.setattr("branchwise.corpora.ivf._PART", 1500)
-    parts, folder = tmp_path / "parts", tmp_path / "merged"
-    shutil.copytree(tmp_path / "kept", parts, ignore=shutil.ignore_patterns("part-*"))
-    folder.mkdir()
-    index_vectors(vectors, parts, folder)
-    assert len([*parts.glob("part-*.faiss")]) == 3
-    import faiss
-
-    one, other = (faiss.read_index(str(f / "lists.faiss")) for f in (whole, folder))
-    one.nprobe = other.nprobe = 4
-    query = np.asarray(vectors[:50], dtype=np.float32)
-    assert (one.search(query, 10)[0] == other.search(query, 10)[0]).all()
-
-
 def test_what_belongs_to_another_plan_is_not_gone_on_with(tmp_path):
     with unfinished(tmp_path / "kept", {"corpus": "a"}) as kept:
         (kept / KEPT_VECTORS).write_bytes(b"x")
@@ -101,14 +85,6 @@ def built(indexed_dir, tmp_path_factory):
     folder = shutil.copytree(indexed_dir, tmp_path_factory.mktemp("ivf") / "C")
     build_index(folder, "ivf")
     return folder
-
-
-def test_of_a_small_corpus_it_finds_what_flat_finds(built):
-    queries = ["Which volcano is on Sicily?", "board game", "a river to the sea"]
-    flat, ivf = (open_retriever(built, kind).search(queries, 5) for kind in ("flat", "ivf"))
-    assert [[h.passage.id for h in ranking] for ranking in ivf] == [
-        [h.passage.id for h in ranking] for ranking in flat
-    ]
 
 
 def test_hybrid_is_made_of_it_where_there_is_no_flat(built, tmp_path):
@@ -154,8 +130,6 @@ def test_a_recall_that_cannot_be_met_is_refused(indexed_dir, tmp_path, monkeypat
 @pytest.mark.long
 @pytest.mark.usefixtures("process", "encoder")
 def test_a_killed_build_goes_on_with_what_it_encoded(tmp_path):
-    """Killed after each chunk of four passages; what the next call encodes is told by its texts.
-    Every dense kind encodes in this way."""
     corpus = tmp_path / "C"
     corpus.mkdir()
     lines = (json.dumps({"id": f"p{i}", "contents": f"Title {i}\nText {i}"}) for i in range(14))

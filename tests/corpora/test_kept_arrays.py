@@ -73,7 +73,6 @@ def test_a_graph_that_was_written_to_is_read_again(tmp_path: Path) -> None:
 
 
 def test_support_that_is_kept_is_the_same(tmp_path: Path) -> None:
-    """In the corpus's order; a passage that states nothing is none."""
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(
         '{"id": "b", "statements": [["Q1", "P2", "7"], ["Q1", "P3", "Q4"]]}\n{"id": "é"}\n'

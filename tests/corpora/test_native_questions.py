@@ -20,52 +20,6 @@ def question(id="q1", **fields):
     return {"id": id, "question": "Which volcano?"} | (fields or {"answers": GOLD})
 
 
-def test_a_full_question_is_read_field_by_field(write):
-    path = write(
-        "q.jsonl",
-        {
-            "id": "q1",
-            "question": "Who directed it?",
-            "ambiguous": True,
-            "branches": [
-                {
-                    "name": "the film",
-                    "qid": "Q1",
-                    "citations": ["p1"],
-                    "answers": [
-                        {"text": "A", "aliases": ["B"], "qid": "Q2", "support": ["p1", "p2"]}
-                    ],
-                }
-            ],
-            "passages": [{"id": "p1", "title": "T", "text": "x"}],
-            "plan": [{"step": 1}],
-            "meta": {"hops": 2},
-        },
-    )
-    loaded = load_questions(str(path))
-    assert (loaded.source, loaded.task, len(loaded)) == (str(path), "branches", 1)
-    read = loaded.questions[0]
-    assert read.branches[0].answers[0].forms == ("A", "B")
-    assert read.branches[0].citations == ("p1",)
-    assert read.support == {"p1", "p2"}
-    assert read.meta["hops"] == 2
-
-
-def test_the_shorthand_means_the_same_as_branches(write):
-    short = write("short.jsonl", question(answers={"x": ["1", "2"], "y": ["3"]}))
-    full = write(
-        "full.jsonl",
-        question(
-            branches=[
-                {"name": "x", "answers": [{"text": "1"}, {"text": "2"}]},
-                {"name": "y", "answers": [{"text": "3"}]},
-            ]
-        ),
-    )
-    assert load_questions(str(short)).questions == load_questions(str(full)).questions
-    assert load_questions(str(short)).questions[0].ambiguous
-
-
 ALTERNATIVES = [{"x": ["1"], "y": ["2"]}, [{"name": "z", "answers": [{"text": "3"}]}]]
 
 
@@ -144,7 +98,6 @@ def test_a_mistake_in_an_alternative_names_it(write, alternatives, message):
     ],
 )
 def test_answers_are_taken_in_every_natural_way(write, written, forms):
-    """Of the question, under a branch, in a list of branches: the same."""
     ways = [
         {"answers": written},
         {"answers": {"default": written}},
@@ -275,7 +228,6 @@ RECORDS = st.fixed_dictionaries(
 @settings(max_examples=400, deadline=None)
 @given(record=RECORDS)
 def test_the_short_way_reads_what_the_long_way_reads(record):
-    """Records that need no interpretation are validated as a whole."""
     plain = native._plain(record)
     if plain is None:
         return

@@ -13,7 +13,6 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
-from branchwise.corpora.loaders.forms import FORMS, form_of
 from branchwise.corpora.passages import passage_id
 from branchwise.corpora.questions import Question
 from support.corpora.published_sets import SAMPLES, sample
@@ -35,33 +34,90 @@ def gold(question: Question) -> dict[str, list[tuple[str, ...]]]:
     return {b.name: [answer.forms for answer in b.answers] for b in question.branches}
 
 
-def test_flashrag_takes_any_golden_answer_for_the_one_that_is_right(load: Any) -> None:
-    entry = {
-        "id": "test_12",
-        "question": "how many episodes are there in dragon ball z",
-        "golden_answers": ["291 episodes", "291"],
-        "metadata": {"hops": 1},
-    }
-    [question] = load("flashrag", entry, lines=True, name="test.jsonl")
-    assert (question.id, gold(question)) == ("test_12", {"default": [("291 episodes", "291")]})
-    assert not question.ambiguous
-    assert question.meta == {"metadata": {"hops": 1}}
+ALU, LILU = "In Akkadian mythology, Alû is a spirit.", "A lilu is a masculine word for a spirit."
+CONTEXT = [["Alû", [ALU, " It roams."]], ["Lilu", [LILU]], ["Demon Dice", ["It is a game."]]]
+ALSO = {"type": "bridge", "level": "easy", "supporting_facts": [["Alû", 1], ["Lilu", 0]]}
+WAY = {
+    "type": "compositional", "entity_ids": "Q1_Q2", "supporting_facts": [["Film", 1]],
+    "evidences": [["Film", "director", "X"]], "evidences_id": [["Q1", "director", "Q2"]],
+}  # fmt: skip
+MUSIQUE = {
+    "id": "2hop__150763_14904", "question": "Who was the first president?",
+    "answer": "G. Stanley Hall", "answer_aliases": ["Stanley Hall"], "answerable": True,
+    "question_decomposition": [{"id": 150763, "question": "Which?", "answer": "APA"}],
+    "paragraphs": [
+        {"idx": 0, "title": "JPI", "paragraph_text": "A journal.", "is_supporting": True},
+        {"idx": 1, "title": "Physics", "paragraph_text": "Other.", "is_supporting": False},
+    ],
+}  # fmt: skip
+MEN, WOMEN = (f"Who has the highest goals in {whose} football?" for whose in ("men's", "women's"))
+PAIRS = [
+    {"question": MEN, "short_answers": ["Daei", "Ali Daei"],
+     "context": "No context provided", "wikipage": None},
+    {"question": WOMEN, "short_answers": ["Sinclair", "Christine Sinclair"],
+     "context": "Sinclair reached 100 goals.", "wikipage": "List of women's footballers"},
+]  # fmt: skip
+READINGS = {MEN: [("Daei", "Ali Daei")], WOMEN: [("Sinclair", "Christine Sinclair")]}
+TOLD = {"annotations": [{"long_answer": "Ali Daei ...", "knowledge": []}], "wikipages": []}
 
 
 @pytest.mark.parametrize("lines", [True, False], ids=["lines", "array"])
-def test_qampari_as_its_authors_publish_it(load: Any, lines: bool) -> None:
-    answers = [
-        {"answer_text": "Heat", "aid": "1__0", "aliases": ["Heat", "Heat (manga)"], "proof": []},
-        {"answer_text": "Sanctuary", "aid": "1__1", "aliases": []},
-    ]
-    entry = {"qid": "1__simple", "question_text": "What was drawn?", "answer_list": answers}
-    [question] = load("qampari", entry, lines=lines)
-    assert (question.id, question.question) == ("1__simple", "What was drawn?")
-    assert gold(question) == {"default": [("Heat", "Heat (manga)"), ("Sanctuary",)]}
-    assert question.meta == {"benchmark": "qampari"}
+@pytest.mark.parametrize(
+    ("form", "entry", "id", "found", "meta"),
+    [
+        ("flashrag", {"id": "test_12", "question": "how many episodes are there",
+         "golden_answers": ["291 episodes", "291"], "metadata": {"hops": 1}},
+         "test_12", {"default": [("291 episodes", "291")]}, {"metadata": {"hops": 1}}),
+        ("qampari", {"qid": "1__simple", "question_text": "What was drawn?", "answer_list": [
+            {"answer_text": "Heat", "aid": "1__0", "aliases": ["Heat", "Heat (manga)"],
+             "proof": []},
+            {"answer_text": "Sanctuary", "aid": "1__1", "aliases": []}]},
+         "1__simple", {"default": [("Heat", "Heat (manga)"), ("Sanctuary",)]},
+         {"benchmark": "qampari"}),
+        ("hotpotqa", {"_id": "5a77", "question": "Lilu is what?", "answer": "a spirit",
+         "context": CONTEXT, **ALSO},
+         "5a77", {"default": [("a spirit",)]}, {"benchmark": "hotpotqa", **ALSO}),
+        ("2wiki", {"_id": "8813", "question": "Who is the mother of the director?",
+         "context": [["Film", ["It is a film.", "X directed it."]]], "answer_id": "Q274277",
+         "answer": "Małgorzata Braunek", **WAY},
+         "8813", {"default": [("Małgorzata Braunek",)]}, {"benchmark": "2wiki", **WAY}),
+        ("2wiki", {"question": "Who?", "answer": ["Mask of Fu Manchu", "The Mask of Fu Manchu"]},
+         "1", {"default": [("Mask of Fu Manchu", "The Mask of Fu Manchu")]},
+         {"benchmark": "2wiki"}),
+        ("musique", MUSIQUE, MUSIQUE["id"], {"default": [("G. Stanley Hall", "Stanley Hall")]},
+         {"benchmark": "musique", "question_decomposition": MUSIQUE["question_decomposition"]}),
+        ("asqa", {"sample_id": "-70", "question": "Who?", "qa_pairs": PAIRS, "answer": "Ali ..."},
+         "-70", READINGS, {"benchmark": "asqa", "answer": "Ali ...",
+                           "contexts": {WOMEN: "Sinclair reached 100 goals."}}),
+    ],
+    ids=["FlashRAG", "QAMPARI", "HotpotQA", "2Wiki", "derived", "MuSiQue", "ASQA as ALCE has it"],
+)  # fmt: skip
+def test_a_published_entry_is_a_question_with_all_that_it_says(
+    load: Any, form: str, entry: Any, id: str, found: Any, meta: Any, lines: bool
+) -> None:
+    [question] = load(form, entry, lines=lines)
+    assert (question.id, gold(question), question.meta) == (id, found, meta)
+    assert question.ambiguous == (form == "asqa")
 
 
-def test_qampari_as_alce_has_it_with_what_is_empty_or_repeated_left_out(load: Any) -> None:
+def test_passages_come_with_the_question_and_support_the_answer(load: Any) -> None:
+    [hotpot] = load("hotpotqa", {"question": "?", "answer": "a", "context": CONTEXT, **ALSO})
+    texts = [(passage.title, passage.text) for passage in hotpot.passages]
+    assert texts == [(title, "".join(parts)) for title, parts in CONTEXT]
+    [answer] = hotpot.branches[0].answers
+    assert answer.support == tuple(passage_id(*one) for one in texts[:2])
+    context = [["Film", ["It is a film.", "X directed it."]]]
+    [wiki] = load("2wiki", {"question": "?", "answer": "a", "context": context, "answer_id": "Q7"})
+    assert wiki.passages[0].text == "It is a film. X directed it."
+    assert wiki.branches[0].answers[0].qid == "Q7"
+    [musique] = load("musique", MUSIQUE)
+    assert musique.branches[0].answers[0].support == (passage_id("JPI", "A journal."),)
+    assert [passage.title for passage in musique.passages] == ["JPI", "Physics"]
+    with pytest.raises(InputError, match=r"data\.json:1: is marked as unanswerable"):
+        load("musique", MUSIQUE | {"answerable": False}, lines=True)
+
+
+def test_what_is_empty_or_repeated_is_left_out_and_told(load: Any) -> None:
     listed = [["Heat"], [""], ["Crying Freeman", "CF", ""], ["Heat"]]
     entry = {"id": "799", "question": "What?", "answers": listed, "answer": "Heat, Crying Freeman"}
     with pytest.warns(UserWarning, match="left out") as told:
@@ -69,128 +125,8 @@ def test_qampari_as_alce_has_it_with_what_is_empty_or_repeated_left_out(load: An
     assert gold(question) == {"default": [("Heat",), ("Crying Freeman", "CF")]}
     assert question.meta == {"benchmark": "qampari", "answer": "Heat, Crying Freeman"}
     said = [str(warning.message).partition("data.json: ")[2] for warning in told]
-    assert said == [
-        "empty answers left out: 1 (entry 1)",
-        "empty aliases left out: 1 (entry 1)",
-        "repeated answers left out: 1 (entry 1)",
-    ]
-
-
-CONTEXT = [
-    ["Alû", ["In Akkadian mythology, Alû is a spirit.", " It roams at night."]],
-    ["Lilu", ["A lilu is a masculine word for a spirit."]],
-    ["Demon Dice", ["It is a game."]],
-]
-
-
-def test_hotpotqa_brings_passages_of_which_some_support_the_answer(load: Any) -> None:
-    entry = {
-        "_id": "5a77",
-        "question": "If Gallu is a demon Lilu is what?",
-        "answer": "a spirit",
-        "supporting_facts": [["Alû", 1], ["Lilu", 0]],
-        "context": CONTEXT,
-        "type": "bridge",
-        "level": "easy",
-    }
-    [question] = load("hotpotqa", entry)
-    texts = [
-        "In Akkadian mythology, Alû is a spirit. It roams at night.",
-        "A lilu is a masculine word for a spirit.",
-        "It is a game.",
-    ]
-    assert [(p.title, p.text) for p in question.passages] == [
-        (title, text) for (title, _), text in zip(CONTEXT, texts, strict=True)
-    ]
-    [answer] = question.branches[0].answers
-    assert answer.support == (passage_id("Alû", texts[0]), passage_id("Lilu", texts[1]))
-    assert question.meta == {
-        "benchmark": "hotpotqa",
-        "type": "bridge",
-        "level": "easy",
-        "supporting_facts": [["Alû", 1], ["Lilu", 0]],
-    }
-
-
-def test_2wiki_has_sentences_without_spaces_and_the_answers_item(load: Any) -> None:
-    entry = {
-        "_id": "8813",
-        "type": "compositional",
-        "question": "Who is the mother of the director?",
-        "context": [["Film", ["It is a film.", "X directed it."]]],
-        "entity_ids": "Q1_Q2",
-        "supporting_facts": [["Film", 1]],
-        "evidences": [["Film", "director", "X"]],
-        "answer": "Małgorzata Braunek",
-        "evidences_id": [["Q1", "director", "Q2"]],
-        "answer_id": "Q274277",
-    }
-    [question] = load("2wiki", entry)
-    [answer] = question.branches[0].answers
-    assert (answer.forms, answer.qid) == (("Małgorzata Braunek",), "Q274277")
-    assert question.passages[0].text == "It is a film. X directed it."
-    assert question.meta.keys() == {
-        *("benchmark", "type", "entity_ids", "supporting_facts", "evidences", "evidences_id")
-    }
-
-
-def test_derived_files_of_multihop_sets_need_no_more_than_question_and_answer(load: Any) -> None:
-    one, two = load(
-        "2wiki",
-        {"question": "Who?", "answer": ["Mask of Fu Manchu", "The Mask of Fu Manchu"]},
-        {"question": "Who else?", "answer": "no"},
-    )
-    assert (one.id, gold(one)) == (
-        "1",
-        {"default": [("Mask of Fu Manchu", "The Mask of Fu Manchu")]},
-    )
-    assert (two.id, gold(two)) == ("2", {"default": [("no",)]})
-
-
-MUSIQUE = {
-    "id": "2hop__150763_14904",
-    "paragraphs": [
-        {"idx": 0, "title": "JPI", "paragraph_text": "A journal.", "is_supporting": True},
-        {"idx": 1, "title": "Physics", "paragraph_text": "Other.", "is_supporting": False},
-    ],
-    "question": "Who was the first president?",
-    "question_decomposition": [{"id": 150763, "question": "Which?", "answer": "APA"}],
-    "answer": "G. Stanley Hall",
-    "answer_aliases": ["Stanley Hall"],
-    "answerable": True,
-}
-
-
-def test_musique_has_aliases_and_paragraphs_that_support(load: Any) -> None:
-    [question] = load("musique", MUSIQUE, lines=True)
-    [answer] = question.branches[0].answers
-    assert answer.forms == ("G. Stanley Hall", "Stanley Hall")
-    assert answer.support == (passage_id("JPI", "A journal."),)
-    assert [passage.title for passage in question.passages] == ["JPI", "Physics"]
-    assert question.meta.keys() == {"benchmark", "question_decomposition"}
-    with pytest.raises(InputError, match=r"data\.json:1: is marked as unanswerable"):
-        load("musique", MUSIQUE | {"answerable": False}, lines=True)
-
-
-PAIRS = [
-    {
-        "question": "Who has the highest goals in men's football?",
-        "short_answers": ["Daei", "Ali Daei"],
-        "context": "No context provided",
-        "wikipage": None,
-    },
-    {
-        "question": "Who has the highest goals in women's football?",
-        "short_answers": ["Sinclair", "Christine Sinclair"],
-        "context": "Sinclair reached 100 goals.",
-        "wikipage": "List of women's footballers",
-    },
-]
-READINGS = {
-    PAIRS[0]["question"]: [("Daei", "Ali Daei")],
-    PAIRS[1]["question"]: [("Sinclair", "Christine Sinclair")],
-}
-TOLD = {"annotations": [{"long_answer": "Ali Daei ...", "knowledge": []}], "wikipages": []}
+    kinds = ("empty answers", "empty aliases", "repeated answers")
+    assert said == [f"{what} left out: 1 (entry 1)" for what in kinds]
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -206,19 +142,12 @@ def test_asqa_is_an_object_of_splits(tmp_path: Path, indent: int | None) -> None
     assert two.meta == {
         "benchmark": "asqa",
         "split": "dev",
-        "contexts": {PAIRS[1]["question"]: "Sinclair reached 100 goals."},
+        "contexts": {WOMEN: "Sinclair reached 100 goals."},
         **TOLD,
     }
     assert load_questions(f"asqa:{path}:dev").questions == (two,)
     with pytest.raises(InputError, match="holds no questions"):
         load_questions(f"asqa:{path}:test")
-
-
-def test_asqa_as_alce_has_it(load: Any) -> None:
-    entry = {"sample_id": "-70", "question": "Who?", "qa_pairs": PAIRS, "answer": "Ali Daei ..."}
-    [question] = load("asqa", entry)
-    assert (question.id, gold(question)) == ("-70", READINGS)
-    assert question.meta["answer"] == "Ali Daei ..."
 
 
 def test_asqa_that_is_no_object_of_entries_is_refused(tmp_path: Path) -> None:
@@ -283,16 +212,6 @@ def test_what_is_wrong_is_one_line_with_the_entry(
     assert "\n" not in str(caught.value)
 
 
-def test_each_sample_is_of_its_own_form() -> None:
-    files = {name for name, one in FORMS.items() if not one.takes_fields and not one.is_folder}
-    assert SAMPLES.keys() == files
-    for name, rows in SAMPLES.items():
-        for row in rows:
-            found = form_of(row)
-            assert found is not None
-            assert found.name == (name if any(mark in row for mark in FORMS[name].mark) else "")
-
-
 # ALCE's QAMPARI has the fields of our own format, HotpotQA's files those of 2WikiMultihopQA's.
 _ALSO = {("", "qampari"), ("2wiki", "hotpotqa")}
 _PAIRS = [(given, written) for given in (*SAMPLES, "") for written in (*SAMPLES, "")]
@@ -314,11 +233,6 @@ def test_a_form_that_does_not_fit_says_which_does(tmp_path: Path, given: str, wr
     assert "\n" not in str(caught.value)
 
 
-def test_alces_form_of_qampari_has_no_readings(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match='"answers" is an object; it is a list'):
-        load_questions(f"qampari:{sample(tmp_path, '')}")
-
-
 def test_a_form_that_nothing_fits_says_how_to_name_fields(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text(json.dumps([{"q": "Who?", "gold": "A"}]))
@@ -328,13 +242,6 @@ def test_a_form_that_nothing_fits_says_how_to_name_fields(tmp_path: Path) -> Non
         f'{path}:entry 1: the form flashrag does not fit: it lacks "golden_answers"; name its '
         f"fields: jsonl:{path} --field question=FIELD --field answers=FIELD (they are q, gold)"
     )
-
-
-def test_unknown_fields_of_a_published_form_are_kept_and_told(load: Any) -> None:
-    with pytest.warns(UserWarning, match=r"kept in meta: colour \(1\)$"):
-        [question] = load("musique", MUSIQUE | {"colour": "red", "none": None}, lines=True)
-    assert question.meta["colour"] == "red"
-    assert "none" not in question.meta
 
 
 @pytest.mark.slow
@@ -350,7 +257,6 @@ def test_unknown_fields_of_a_published_form_are_kept_and_told(load: Any) -> None
     ],
 )
 def test_published_files_load_with_nothing_lost(source: str, count: int) -> None:
-    """Against counts that are taken from the files here, without the product."""
     form, _, name = source.partition(":")
     entries = json.loads((DATA / name).read_text("utf-8"))
     loaded = load_questions(f"{form}:{DATA / name}").questions

@@ -31,17 +31,6 @@ def file(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def test_columns_that_are_called_like_fields_need_no_names(file: Any) -> None:
-    path = file("q.csv", text="\ufeffid,question,answers,ambiguous\n007,Who?,Mann,no\n8,What?,,\n")
-    one, two = load_questions(f"csv:{path}", require_gold=False).questions
-    assert (one.id, one.question, gold(one), one.ambiguous) == (
-        *("007", "Who?"),
-        {"default": [("Mann",)]},
-        False,
-    )
-    assert (two.id, two.branches) == ("8", ())
-
-
 def test_columns_are_named_and_the_others_kept(file: Any) -> None:
     path = file("q.csv", text="Q;Gold;answers;Hops\nWho?;Mann;3;2\nWhat?;Heat;4;1\n")
     with pytest.warns(UserWarning, match=r"kept in meta: answers \(2\), Hops \(2\)$"):
@@ -107,28 +96,19 @@ def test_readings_come_in_a_field_of_their_own(file: Any) -> None:
         ({"a": 1}, {"question": "b"}, "there is no column 'b', which was named as question; known"),
         ({"query": 1}, {"question": "qery"}, "named as question; did you mean query?"),
         ({"q": "?"}, {}, "there is no column 'question'; name it: question=q (columns are q)"),
-        (
-            {"question": "?", "answer": "A"},
-            {},
-            "there is no column 'answers'; name it: answers=answer (columns are question, answer)",
-        ),
+        ({"question": "?", "answer": "A"}, {},
+         "there is no column 'answers'; name it: answers=answer (columns are question, answer)"),
         ({"question": "?", "answers": True}, {}, "the answers are true or false, neither a text"),
-        (
-            {"question": "?", "answers": {"text": ["A"], "answer_start": [3]}},
-            {},
-            "the answers are an object, neither a text nor a list; name the column within it",
-        ),
+        ({"question": "?", "answers": {"text": ["A"], "answer_start": [3]}}, {},
+         "the answers are an object, neither a text nor a list; name the column within it"),
         ({"question": "?", "answers": ["A", None]}, {}, "answer 2 is null"),
         ({"question": "?", "answers": [[["A"]]]}, {}, "a form of the answer is an array"),
         ({"question": 3, "answers": "A"}, {}, '"question" is a number'),
         ({"q": None, "answers": "A"}, {"question": "q"}, 'lacks "q"'),
-        (
-            {"question": "?", "answers": ["A", "B"], "aliases": ["C"]},
-            {},
-            "has aliases, and not just one answer",
-        ),
+        ({"question": "?", "answers": ["A", "B"], "aliases": ["C"]}, {},
+         "has aliases, and not just one answer"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_one_line_with_file_and_place(
     file: Any, row: object, fields: dict[str, str], message: str
 ) -> None:
@@ -190,7 +170,6 @@ FILES = {
 @needs_datasets
 @pytest.mark.usefixtures("process")
 def test_a_set_of_a_hub_is_loaded_once_and_then_without_it(tmp_path: Path) -> None:
-    """The library itself against a hub on the loopback; it reads the hub's address at import."""
     environment = {**os.environ, "HF_HOME": str(tmp_path / "home")}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, FLASHRAG))
     environment.pop("HF_HUB_OFFLINE", None)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
 from branchwise.commands.options import spread_fields
-from branchwise.corpora.rows import FieldNames, files_of, layout_of, read_rows
+from branchwise.corpora.rows import FieldNames, files_of, read_rows
 
 OBJECTS = st.lists(
     st.dictionaries(
@@ -112,13 +112,6 @@ def test_what_is_no_array_of_objects_is_refused_at_its_line(
         rows(path)
 
 
-def test_a_mistake_far_before_the_end_is_found_without_reading_to_it(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text('[{"a": }, ' + '{"b": "' + "x" * 5_000_000)
-    with pytest.raises(InputError, match=r"a\.json:1: not valid JSON \(Expecting value"):
-        rows(path)
-
-
 def test_an_entry_that_does_not_end_is_not_held_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,15 +162,6 @@ def test_compressed_files_are_read_like_others(tmp_path: Path, suffix: str) -> N
         path = tmp_path / f"{name}{suffix}"
         path.write_bytes(pack(data))
         assert rows(path) == [{"a": "1"}]
-
-
-@pytest.mark.parametrize(
-    ("name", "layout"),
-    [("q.csv", "csv"), ("q.TSV.gz", "csv"), ("q.parquet", "parquet"), ("q.json", "json")],
-)
-def test_a_name_tells_the_layout(name: str, layout: str) -> None:
-    assert layout_of(Path(name)) == layout
-    assert layout_of(Path("questions")) is None
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -282,24 +266,9 @@ def test_the_files_of_a_folder_are_those_of_the_layout(tmp_path: Path) -> None:
 KNOWN = ("id", "title", "text")
 
 
-def test_named_fields_are_told_from_the_rest() -> None:
-    names = FieldNames.of(["text=body", "title=doc.name", "id=ids.1"], KNOWN)
-    row = {"body": "b", "text": "other", "doc": {"name": "n", "x": 1}, "ids": ["i", "j"]}
-    assert names.missing(row) is None
-    found, rest = names.split(row)
-    assert found == {"text": "b", "title": "n", "id": "j"}
-    assert rest == {"text": "other", "doc": {"x": 1}, "ids": ["i", "j"]}
-
-
 def test_a_name_with_a_dot_comes_before_a_path() -> None:
     names = FieldNames.of({"text": "a.b"}, KNOWN)
     assert names.split({"a.b": 1, "a": {"b": 2}}) == ({"text": 1}, {"a": {"b": 2}})
-
-
-def test_a_row_that_lacks_a_column_has_no_such_field() -> None:
-    names = FieldNames.of(["text=body"], KNOWN)
-    assert names.missing({"text": "x"}) == ("text", "body")
-    assert names.split({"text": "x"}) == ({}, {"text": "x"})
 
 
 def test_an_option_takes_several_names() -> None:

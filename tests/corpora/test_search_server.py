@@ -56,11 +56,6 @@ def test_queries_go_together_and_scores_are_asked_for(server, client):
     ]
 
 
-def test_no_query_asks_nothing(server, client):
-    assert client.search([], 3) == []
-    assert server.requests == []
-
-
 def test_many_queries_go_in_parts_and_come_back_in_order(server, client):
     queries = [f"q{n}" for n in range(150)]
     hits = client.search(queries, 1)
@@ -76,11 +71,6 @@ def test_documents_without_score_or_id_are_read():
         Passage(id=passage_id("Etna", "A volcano."), title="Etna", text="A volcano."), 1.0
     )
     assert (other.passage.title, other.passage.text, other.score) == ("T", "x", 0.5)
-
-
-def test_the_servers_order_stands_whatever_its_scores():
-    [hits] = read_rankings(body([scored(0.1, "z"), scored(0.9, "y"), scored(0.9, "x")]), 1, 5)
-    assert [(hit.passage.id, hit.score) for hit in hits] == [("z", 0.1), ("y", 0.9), ("x", 0.9)]
 
 
 def test_more_documents_than_asked_for_are_cut_and_fewer_are_kept():
@@ -162,16 +152,6 @@ def test_a_server_that_seems_gone_is_asked_once_more(server, client, fault):
     assert client.search(["q"], 1)[0][0].passage.id == "q-1"
 
 
-@pytest.mark.parametrize("fault", GONE)
-def test_a_server_that_seems_gone_twice_is_given_up(server, client, fault):
-    server.play(fault, fault, None)
-    with pytest.raises(RetrieverError) as raised:
-        client.search(["q"], 1)
-    # Whoever wants to wait for it is told what it means.
-    assert raised.value.sign in ("gone", "lost")
-    assert len(server.requests) == 2
-
-
 @pytest.mark.parametrize(
     ("fault", "sign"),
     [
@@ -205,13 +185,6 @@ def test_what_will_not_pass_is_not_asked_again(server, client, fault, said):
     with pytest.raises(RetrieverError, match=said):
         client.search(["q"], 1)
     assert len(server.requests) == 1
-
-
-def test_attempts_end(server, client):
-    server.play(*[sends({"detail": "CUDA out of memory"}, 500)] * 5)
-    with pytest.raises(RetrieverError, match="status 500: CUDA out of memory"):
-        client.search(["q"], 1)
-    assert len(server.requests) == 3
 
 
 def test_a_time_that_the_server_asks_for_is_waited(server):
@@ -281,12 +254,6 @@ async def test_the_model_is_told_in_one_line(server, client):
         await message.ainvoke({"query": "q"})
 
 
-def test_opening_asks_one_query(server):
-    retriever = open_retriever(None, f"http:{server.url}")
-    assert server.queries() == [["What is the capital of France?"]]
-    assert retriever.search(["q"], 1)[0][0].passage.id == "q-1"
-
-
 def test_nobody_there_is_one_line_at_the_start():
     port = unused_port()
     with pytest.raises(InputError) as raised:
@@ -312,10 +279,6 @@ def test_a_key_that_is_wanted_is_asked_for_and_one_that_is_refused_is_named(
     monkeypatch.setenv("SEARCH_KEY", "search-0123456789")
     with pytest.raises(InputError, match="the key in SEARCH_KEY is not accepted there: check it"):
         open_search_server(server.url, keys=Keys({server.host: "SEARCH_KEY"}))
-
-
-def test_its_address_is_no_part_of_its_identity():
-    assert SearchServer("http://a/retrieve").identity == SearchServer("http://b/retrieve").identity
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,6 @@ def test_damaged_files_are_refused_in_one_line(tmp_path, ending, content):
 
 
 def test_an_index_cut_anywhere_is_refused(tmp_path):
-    """faiss itself ends the process (SIGSEGV) where it maps some of these."""
     whole = write(tmp_path, "index").read_bytes()
     cut = tmp_path / "cut.index"
     for length in range(len(whole)):
@@ -110,7 +109,6 @@ def test_parquet_needs_one_column_of_vectors_of_one_length(tmp_path):
 @pytest.mark.usefixtures("encoder")
 @pytest.mark.parametrize("kind", ["flat", "ivf"])
 def test_given_vectors_are_searched_as_encoded_ones(indexed_dir, tmp_path, kind):
-    """Those of the index that our encoder made, as another would leave them."""
     import faiss
 
     corpus = shutil.copytree(indexed_dir, tmp_path / "C")

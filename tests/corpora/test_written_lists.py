@@ -17,20 +17,13 @@ TWO = ["Ana", "Tom"]
 @pytest.mark.parametrize(
     "text",
     [
-        '["Ana", "Tom"]',
-        "['Ana', 'Tom']",
-        " ['Ana','Tom',] ",
-        "['Ana' 'Tom']",
-        "['Ana'\n 'Tom']",
-        "array(['Ana', 'Tom'], dtype=object)",
-        "array(['Ana', 'Tom'],\n      dtype='<U3')",
-        "[np.str_('Ana'), np.str_('Tom')]",
-        "('Ana', 'Tom')",
-        "list(['Ana', 'Tom'])",
-        "['Ana', nan, 'Tom', None]",
+        '["Ana", "Tom"]', "['Ana', 'Tom']", " ['Ana','Tom',] ", "['Ana' 'Tom']",
+        "['Ana'\n 'Tom']", "array(['Ana', 'Tom'], dtype=object)",
+        "array(['Ana', 'Tom'],\n      dtype='<U3')", "[np.str_('Ana'), np.str_('Tom')]",
+        "('Ana', 'Tom')", "list(['Ana', 'Tom'])", "['Ana', nan, 'Tom', None]",
         '["Ana", null, "Tom"]',
     ],
-)
+)  # fmt: skip
 def test_a_list_is_read_however_it_is_written(text: str) -> None:
     assert written_list(text) == TWO
     assert members(text) == TWO
@@ -40,24 +33,11 @@ def test_a_list_is_read_however_it_is_written(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "[sic]",
-        "[Untitled] (1999)",
-        "['Til Tuesday",
-        "['Til Tuesday]",
-        '["Weird Al"] Yankovic',
-        '["Weird Al" Yankovic]',
-        "[Ana, Tom]",
-        "(1995)",
-        "('Heroes')",
-        "('Heroes' album)",
-        "{Ana}",
-        "Ana, Tom",
-        "[",
-        "[]x",
-        "",
-        "['a', b()]",
+        "[sic]", "[Untitled] (1999)", "['Til Tuesday", "['Til Tuesday]", '["Weird Al"] Yankovic',
+        '["Weird Al" Yankovic]', "[Ana, Tom]", "(1995)", "('Heroes')", "('Heroes' album)",
+        "{Ana}", "Ana, Tom", "[", "[]x", "", "['a', b()]",
     ],
-)
+)  # fmt: skip
 def test_what_only_begins_with_a_bracket_is_a_text(text: str) -> None:
     assert written_list(text) is None
     assert members(text) == [text]

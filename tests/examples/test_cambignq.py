@@ -20,21 +20,12 @@ QUESTIONS = [Question.model_validate_json(line) for line in SAMPLE.read_text().s
 AMBIGUOUS = [question for question in QUESTIONS if question.ambiguous]
 CONTENTS = {one["id"]: one["contents"] for one in map(json.loads, PASSAGES.open())}
 WAYS = [
-    ("ambiguity", "default"),
-    ("ambiguity", "answers"),
-    ("clarification", "default"),
-    ("clarification", "answers"),
-    ("clarification", "gold-answers"),
-    ("clarified", "default"),
-    ("clarified", "answers"),
-    ("clarified", "gold-answers"),
-    ("clarified", "gold-question"),
-    ("clarified", "dialogue"),
-    ("clarify", "default"),
-    ("clarify", "answers-to-detect"),
-    ("clarify", "answers-to-ask"),
-    ("clarify", "answers"),
-]
+    ("ambiguity", "default"), ("ambiguity", "answers"), ("clarification", "default"),
+    ("clarification", "answers"), ("clarification", "gold-answers"), ("clarified", "default"),
+    ("clarified", "answers"), ("clarified", "gold-answers"), ("clarified", "gold-question"),
+    ("clarified", "dialogue"), ("clarify", "default"), ("clarify", "answers-to-detect"),
+    ("clarify", "answers-to-ask"), ("clarify", "answers"),
+]  # fmt: skip
 
 
 def test_it_is_well_formed() -> None:

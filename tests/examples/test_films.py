@@ -59,10 +59,3 @@ def test_every_answer_stands_in_a_passage_of_its_support(question: Question) -> 
         assert set(answer.support) <= CONTENTS.keys()
         passages = [words(CONTENTS[passage_id]) for passage_id in answer.support]
         assert any(words(form) in text for form in answer.forms for text in passages), answer.text
-
-
-@pytest.mark.parametrize("question", QUESTIONS, ids=named)
-def test_no_form_belongs_to_two_answers_of_a_branch(question: Question) -> None:
-    for branch in question.branches:
-        forms = [{words(form) for form in answer.forms} for answer in branch.answers]
-        assert all(one.isdisjoint(other) for one, other in combinations(forms, 2))

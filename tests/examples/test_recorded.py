@@ -10,17 +10,11 @@ import pytest
 
 from branchwise.base.numbers import number
 from branchwise.corpora.loaders import load_questions
-from branchwise.report.exports import csv_files, markdown
-from branchwise.report.html.page import render_html
-from branchwise.report.latex import latex
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.study_report import StudyReport
-from branchwise.report.tables import report_tables
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.store import open_run
 from branchwise.ui.traces.runs import RunView
-from support.ui.page_reading import Page
-from support.ui.svg_figures import svg_files
 
 pytestmark = pytest.mark.slow
 
@@ -100,16 +94,12 @@ def test_the_first_table_of_the_project_has_them_too(report: StudyReport) -> Non
 
 
 def test_a_lost_answer_was_retrieved_only_where_a_passage_supports_it(report: StudyReport) -> None:
-    """Read by hand: `base` read of one album that its answer performs, and twice of a scientist as
-    a graduate where she does not work; `expand` once of a scientist at his university, twice of the
-    same graduate, and of a film in an actor's article that does not say what it is based on."""
     counts = {name: analysis.errors.subsets["all"] for _, name, analysis in report.analysed}
     told = {name: (found.lost_at["agent"], found.elsewhere) for name, found in counts.items()}
     assert told == {"base": (1, 2), "expand": (1, 3), "kg": (0, 0)}
 
 
 def test_a_trace_says_of_an_answer_what_its_report_says(report: StudyReport) -> None:
-    """Though what was saved with the runs does not tell retrieved answers from mentioned ones."""
     for _, name, analysis in report.analysed:
         with RunView.open(RECORDED / name) as view:
             for errors in analysis.item_errors:
@@ -126,30 +116,6 @@ def tokens(name: str) -> int:
     """Those of all calls of a run, in and out."""
     with closing(open_run(RECORDED / name)) as reader:
         return sum(usage["input"] + usage["output"] for _, usage in reader.model_usage())
-
-
-def test_every_format_shows_every_run(report: StudyReport) -> None:
-    tables = report_tables(report)
-    figures = svg_files(report)
-    made = {
-        "html": render_html(report),
-        "markdown": markdown(report, tables),
-        "latex": latex(tables),
-        "csv": csv_files(tables)["results.csv"].decode(),
-        "figures": b"".join(figures.values()).decode(),
-    }
-    for name, text in made.items():
-        assert all(run in text for run in RUNS), name
-        assert "nan" not in re.findall(r"[a-z]+", text), name
-    assert {"changes.svg", "errors.svg", "cost.svg", "ceilings.svg"} <= {*figures}
-
-
-def test_the_page_has_every_question_and_the_changes(report: StudyReport) -> None:
-    text = render_html(report)
-    page = Page(text)
-    for question in load_questions(str(RECORDED / "questions.jsonl")).questions:
-        assert question.id in text
-    assert any("+.03" in " ".join(row) for row in page.tables["Changes against base"])
 
 
 def test_the_commands_read_them(type_in: TypeIn) -> None:

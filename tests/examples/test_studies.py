@@ -62,16 +62,6 @@ def test_every_example_loads_with_what_its_comment_makes(root: Path, name: str) 
         assert all(one.system.decoding.max_tokens for one in loaded.systems())
 
 
-def test_the_modules_are_compared_on_sixty_questions_for_nothing(root: Path) -> None:
-    loaded = load_study(root / "examples" / "studies" / "modules.yaml")
-    assert [named.name for named in loaded.systems()] == [
-        "base", "+expansion", "+extraction", "tools: +wikidata_search +wikisparql",
-    ]  # fmt: skip
-    questions = questions_of(loaded)
-    assert len(questions) == 60
-    assert plan_of(loaded, loaded.systems(), questions, loaded.prices()).at_most.cost == 0
-
-
 def test_conditional_answers_are_asked_for_in_fifteen_settings(root: Path) -> None:
     loaded = load_study(root / "examples" / "studies" / "mdcr.yaml")
     systems = [named.system for named in loaded.systems()]

@@ -44,11 +44,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=10**9, help="of each target, at most")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument(
-        "--targets",
-        type=lambda text: text.split(","),
-        default=list(TARGETS),
-    )
+    parser.add_argument("--targets", type=lambda text: text.split(","), default=list(TARGETS))
     options = parser.parse_args()
     if unknown := [name for name in options.targets if name not in TARGETS]:
         parser.error(f"no target {unknown[0]!r}; there are {', '.join(TARGETS)}")

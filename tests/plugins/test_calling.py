@@ -1,20 +1,13 @@
 """A plug-in's function is called within its time, and what it raises is one line."""
 
 import asyncio
-import functools
 import os
 import threading
 
 import pytest
 
 from branchwise.base.plugins import call as calling
-from branchwise.base.plugins.call import (
-    PluginFailure,
-    RunContext,
-    call,
-    call_blocking,
-    running,
-)
+from branchwise.base.plugins.call import PluginFailure, RunContext, call, call_blocking, running
 
 
 async def called(function, *, seconds=20.0, **arguments):
@@ -48,19 +41,6 @@ async def test_an_async_function_runs_in_the_runs_loop_and_any_other_on_its_own_
     assert value == 2
     assert thread.daemon
     assert len({thread, other, threading.main_thread()}) == 3
-
-
-async def test_what_turns_out_to_be_asynchronous_is_awaited():
-    async def waits(x, y):
-        return x * y
-
-    class Callable:
-        async def __call__(self, x):
-            return x
-
-    assert await called(functools.partial(waits, y=3), x=2) == 6
-    assert await called(lambda x: waits(x, 5), x=2) == 10
-    assert await called(Callable(), x=4) == 4
 
 
 @pytest.mark.parametrize(

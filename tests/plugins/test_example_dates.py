@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from branchwise import ToolError
 from branchwise.base.plugins.specs import find_plugin
-from branchwise.runs.studies.schema import load_study
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 SPEC = f"{EXAMPLES / 'date_arithmetic.py'}:date_arithmetic"
@@ -26,13 +25,6 @@ def test_a_gregorian_day_is_counted_as_the_standard_library_counts_it(day: datet
     number = days(day.year, day.month, day.day)
     assert number - _UNIX_EPOCH == (day - datetime.date(1970, 1, 1)).days
     assert calendar["WEEKDAYS"][number % 7] == day.strftime("%A")
-
-
-@given(st.integers(min_value=366, max_value=5_000_000))
-def test_a_day_number_is_of_one_day(number: int):
-    day = calendar["_of"](number)
-    assert days(day.year, day.month, day.day) == number
-    assert calendar["parse_date"](str(day)) == day
 
 
 @pytest.mark.parametrize(
@@ -95,9 +87,3 @@ def test_what_cannot_be_reckoned_is_said_to_the_model(arguments: tuple, line: st
 def test_any_text_is_a_date_or_a_tool_error(text: str):
     with contextlib.suppress(calendar["CalendarError"]):
         assert calendar["span"](calendar["parse_date"](text)).first >= 0
-
-
-def test_its_study_takes_the_tool_away():
-    _, with_tool = load_study(EXAMPLES / "dates.yaml").systems()
-    assert with_tool.name == "tools: +date_arithmetic"
-    assert with_tool.system.tools == (SPEC,)

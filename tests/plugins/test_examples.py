@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from branchwise import Corpus, ToolError
+from branchwise import ToolError
 from branchwise.base.plugins.specs import find_plugin
 from branchwise.corpora.build import build_corpus, build_index
 
@@ -51,18 +51,6 @@ def errors(run: dict[str, Any]) -> dict[str, Any]:
     return run["analysis"]["errors"]["all"]
 
 
-def test_film_names_are_the_titles_of_the_corpus_that_share_a_name():
-    titles = set()
-    for line in (ROOT / "films" / "corpus.jsonl").read_text().splitlines():
-        titles.add(json.loads(line)["contents"].split("\n")[0])
-    listed = [json.loads(line) for line in (EXAMPLES / "film_names.jsonl").read_text().splitlines()]
-    for page in listed:
-        of_page = {one["title"] for one in page["entities"]}
-        shared = {t for t in titles if t == page["name"] or t.startswith(page["name"] + " (")}
-        assert of_page == shared, page["name"]
-        assert len(of_page) > 1
-
-
 def test_a_page_lists_titles_and_is_cut_where_the_settings_say_so():
     given = pages.settings(names=EXAMPLES / "film_names.jsonl", most=2)
     result = pages(" a star IS born ", given, None)
@@ -75,16 +63,6 @@ def test_a_page_lists_titles_and_is_cut_where_the_settings_say_so():
     assert len(result.artifact["titles"]) == 4
     shown = list(pages.render({"name": "A Star Is Born"}, result.text, result.artifact))
     assert shown[:2] == ["4 titles for 'A Star Is Born'", "A Star Is Born (1937 film)"]
-
-
-def test_a_name_that_nothing_shares_is_no_error():
-    given = pages.settings(names=EXAMPLES / "film_names.jsonl")
-    assert pages("Nobody", given, None).text == "No two things share the name 'Nobody'."
-
-
-def test_names_are_looked_for_beside_the_corpus(examples: Path):
-    corpus = Corpus.open(examples / "F")
-    assert pages("king kong", pages.settings(), corpus).text.count("King Kong (") == 3
 
 
 def test_missing_names_are_said_to_the_model(tmp_path: Path):

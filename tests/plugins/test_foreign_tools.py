@@ -3,13 +3,7 @@
 from typing import Annotated, Any
 
 import pytest
-from langchain_core.tools import (
-    BaseTool,
-    InjectedToolArg,
-    StructuredTool,
-    Tool,
-    ToolException,
-)
+from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, Tool, ToolException
 from langchain_core.tools import tool as langchain_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.types import Command

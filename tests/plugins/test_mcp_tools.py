@@ -204,21 +204,6 @@ def test_a_server_that_is_stuck_is_replaced(fresh, monkeypatch):
 
 
 @pytest.mark.long
-def test_a_server_over_http_may_end_and_come_back(fresh):
-    port = unused_port()
-    process = started(port)
-    tools = fresh(f"mcp:http://127.0.0.1:{port}/mcp")
-    assert "the MCP server is gone" in ask(tools["dies"]).error
-    process.wait()
-    assert "the MCP server is gone" in ask(tools["film_year"], title="Heat").error
-    for _ in range(2):
-        process = started(port)
-        assert ask(tools["film_year"], title="Heat").content == "1995"
-        process.kill()
-        process.wait()
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("word", ["", "--stubborn"], ids=["ends", "does not end"])
 def test_closing_ends_a_server_and_what_it_started(word, fresh, tmp_path):
     mark = tmp_path / "pid"
@@ -240,14 +225,6 @@ def test_closed_tools_open_their_server_again_and_take_it_with_them_when_nobody_
     del tools
     gc.collect()
     assert gone(second)
-
-
-def test_specs_of_one_server_share_its_conversation():
-    one, two = f"{STDIO}#surroundings", f"{STDIO}#film_year"
-    found = open_mcp_tools([one, two])
-    assert [tool.name for tool in found[one] + found[two]] == ["surroundings", "film_year"]
-    assert found[one][0].server is found[two][0].server
-    close_now(found[one])
 
 
 @pytest.mark.long

@@ -91,13 +91,6 @@ def test_a_metric_is_one_more_column_with_means_and_intervals(write: Write) -> N
     assert (found.mean, found.n) == (3.0, 2)
 
 
-def test_scores_without_plugins_are_what_they_were(write: Write) -> None:
-    plain = score_items(get_task("branches"), ITEMS)
-    assert plain.digest == Scorer("branches", 3).digest == "12b7cd3335def831"
-    assert scored(write(TEXTS, "texts")).without_plugins() == plain
-    assert "metrics" not in plain.to_json()["scorer"]
-
-
 def test_the_digest_is_of_the_source_and_of_no_path(write: Write, tmp_path: Path) -> None:
     first = scored(write(TEXTS, "texts"))
     source = hashlib.sha256((tmp_path / "metrics.py").read_bytes()).hexdigest()

@@ -133,25 +133,17 @@ def mine(settings: Own):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (
-            {"nodes": {"first": "plugin.py:cut"}},
-            "first: plugin.py:cut | the node first: no such file",
-        ),
+        ({"nodes": {"first": "plugin.py:cut"}},
+         "first: plugin.py:cut | the node first: no such file"),
         ({"nodes": {"first": "plugins.py:cutt"}}, "it has cut"),
         ({"nodes": {"first": "plugins.py:film_year"}}, "is a tool, not a node; name it with"),
-        (
-            {"nodes": {"first": "plugins.py:cut", "expansion": "plugins.py:brief"}},
-            "'expansion' is already a setting",
-        ),
-        (
-            {"nodes": {"first": "plugins.py:cut", "a b": "plugins.py:brief"}},
-            "'a b' is not a name for a node",
-        ),
+        ({"nodes": {"first": "plugins.py:cut", "expansion": "plugins.py:brief"}},
+         "'expansion' is already a setting"),
+        ({"nodes": {"first": "plugins.py:cut", "a b": "plugins.py:brief"}},
+         "'a b' is not a name for a node"),
         ({"nodes": ["plugins.py:cut"]}, "nodes is a list"),
-        (
-            {"nodes": {"first": "plugins.py:cut", "other": "plugins.py:brief"}},
-            "other: plugins.py:brief | the node other is off in every system",
-        ),
+        ({"nodes": {"first": "plugins.py:cut", "other": "plugins.py:brief"}},
+         "other: plugins.py:brief | the node other is off in every system"),
         (
             {
                 "nodes": {"first": "plugins.py:cut", "same": "plugins.py:cut"},
@@ -169,7 +161,7 @@ def mine(settings: Own):
         ({"base": {"tools": ["plugins.py:year"]}}, "- plugins.py:year | tools: "),
         ({"base": {"tools": ["plugins.py:film_year"]}}, "film_year.limit"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_is_refused_with_its_line(
     folder: Path, five: str, changes: dict[str, Any], said: str
 ) -> None:

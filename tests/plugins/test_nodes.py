@@ -16,15 +16,8 @@ from branchwise.tools.result_text import passages_text
 from branchwise.ui.steps.words import describe, label
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import blocks, in_order
-from support.by_role import by_role, passage_of, turn_of
 from support.chat_server import calls, say
-from support.plugins.node_cases import (
-    PASSAGES,
-    SEARCH,
-    answer,
-    turns,
-    write_nodes,
-)
+from support.plugins.node_cases import PASSAGES, SEARCH, answer, turns, write_nodes
 from support.stores import execute
 
 RERANK = '''
@@ -107,47 +100,30 @@ async def spoil(state: AgentState):
         ("after_tools", "return 7", "returned a int; return {pending: ...} or None"),
         ("after_tools", "return {'messages': []}", "returned 'messages'; a node after_tools"),
         ("after_tools", "return {'pending': 'x'}", "returned pending as a str; return a list"),
-        (
-            "after_tools",
-            "return {'pending': ['x']}",
-            "returned a str as pending[0]; return messages",
-        ),
-        (
-            "after_tools",
-            "return {'pending': [ToolMessage('x', tool_call_id='other')]}",
-            "returned other tool messages than it was given",
-        ),
+        ("after_tools", "return {'pending': ['x']}",
+         "returned a str as pending[0]; return messages"),
+        ("after_tools", "return {'pending': [ToolMessage('x', tool_call_id='other')]}",
+         "returned other tool messages than it was given"),
         (
             "after_tools",
             "return {'pending': [m.model_copy(update={'artifact': {'passages': [1]}}) "
             "for m in state['pending']]}",
             "its artifact is wrong at passages.0",
         ),
-        (
-            "after_tools",
-            "state['pending'].clear()\n    1 / 0",
-            "ZeroDivisionError: division by zero",
-        ),
+        ("after_tools", "state['pending'].clear()\n    1 / 0",
+         "ZeroDivisionError: division by zero"),
         ("after_tools", "await asyncio.Event().wait()", "no result within 0.5 seconds (cancelled)"),
-        (
-            "before_agent",
-            "return {'pending': [AIMessage('x')]}",
-            "returned pending without a message",
-        ),
-        (
-            "before_agent",
-            "return {'pending': [ToolMessage('x', tool_call_id='1'), HumanMessage('y')]}",
-            "returned a ToolMessage as pending[0]",
-        ),
+        ("before_agent", "return {'pending': [AIMessage('x')]}",
+         "returned pending without a message"),
+        ("before_agent",
+         "return {'pending': [ToolMessage('x', tool_call_id='1'), HumanMessage('y')]}",
+         "returned a ToolMessage as pending[0]"),
         ("before_agent", "return {'readings': 'x'}", "returned readings that are not a list"),
-        (
-            "before_agent",
-            "return {'readings': ['x'] * 15}",
-            "returned readings that are not at most",
-        ),
+        ("before_agent", "return {'readings': ['x'] * 15}",
+         "returned readings that are not at most"),
         ("before_answer", "return {'messages': []}", "returned other messages than one AIMessage"),
     ],
-)
+)  # fmt: skip
 def test_what_goes_wrong_in_a_node_leaves_the_state_as_it_was(play, slot, body, said):
     seconds = 0.5 if "wait" in body else 60
     code = (
@@ -195,29 +171,11 @@ async def cut(state: AgentState, limits: Limits, corpus: Corpus, run: RunContext
     assert found.shown[0].count("[p") == 2
 
 
-def test_extraction_reads_what_a_node_left(play):
-    seen = []
-
-    def extractor(body):
-        seen.append(passage_of(body)[0])
-        return say("NONE")
-
-    script = by_role(
-        extractor=extractor,
-        agent=lambda body: SEARCH if turn_of(body) == 0 else answer("Michael Mann"),
-    )
-    play(RERANK, "rerank", script=script, extract=True, extract_by="passage")
-    assert sorted(seen) == sorted([PASSAGES["p5"][0], PASSAGES["p1"][0]])
-
-
 @pytest.mark.parametrize(
     ("code", "said"),
     [
         ('@node("after_tool")\nasync def x(state):\n    """X."""', "the slot 'after_tool'"),
-        (
-            "@node\nasync def x(state):\n    '''X.'''",
-            'put `@node("after_tools")` above',
-        ),
+        ("@node\nasync def x(state):\n    '''X.'''", 'put `@node("after_tools")` above'),
         (
             '@node("after_tools")\nasync def x(state):\n    """X."""\n    yield {}',
             "the node x is a generator",

@@ -101,17 +101,6 @@ def test_what_stands_there_instead_is_said(file, name, said):
     assert said in refusal(file, name, "nodes")
 
 
-@pytest.mark.parametrize(
-    ("group", "said"),
-    [("nodes", "it has nodes"), ("tools", "it has tools, chained")],
-)
-def test_only_plugins_of_the_kind_are_recommended(file, group, said):
-    for spec in (str(file), f"{file}:zzz"):
-        with pytest.raises(InputError) as caught:
-            find_plugin(spec, group)
-        assert str(caught.value).rstrip(")").endswith(said)
-
-
 def test_a_plugin_that_is_refused_leaves_the_others_of_its_file_alone(tmp_path):
     file = tmp_path / "two.py"
     good = '@tool\ndef good(x: str) -> str:\n    """Says it."""\n    return x\n'

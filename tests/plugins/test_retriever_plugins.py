@@ -3,9 +3,6 @@
 import asyncio
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,10 +13,7 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.open import absolute_name, needs_corpus, open_retriever
 from branchwise.corpora.passages import passage_id
-from branchwise.corpora.plugin_retriever import (
-    PluginRetriever,
-    open_plugin,
-)
+from branchwise.corpora.plugin_retriever import PluginRetriever, open_plugin
 from branchwise.corpora.retrieval import RetrieverError
 from branchwise.graphs.system import System
 from branchwise.runs.experiment import resume, run
@@ -164,20 +158,14 @@ def test_a_search_that_returns_something_else_is_refused_at_once(
 @pytest.mark.parametrize(
     ("ranking", "expected"),
     [
-        (
-            "[{'id': str(n), 'text': 't'} for n in range(1000)]",
-            [("0", "", "t", 1.0), ("1", "", "t", 0.5)],
-        ),
-        (
-            "({'id': 7, 'title': 'T\\ud800', 'text': '\\udfff!'},)",
-            [("7", "T\ufffd", "\ufffd!", 1.0)],
-        ),
-        (
-            "[{'title': 'A', 'text': 'a'}, {'contents': 'B\\nb', 'score': 9}]",
-            [(passage_id("A", "a"), "A", "a", 1.0), (passage_id("B", "b"), "B", "b", 0.5)],
-        ),
+        ("[{'id': str(n), 'text': 't'} for n in range(1000)]",
+         [("0", "", "t", 1.0), ("1", "", "t", 0.5)]),
+        ("({'id': 7, 'title': 'T\\ud800', 'text': '\\udfff!'},)",
+         [("7", "T\ufffd", "\ufffd!", 1.0)]),
+        ("[{'title': 'A', 'text': 'a'}, {'contents': 'B\\nb', 'score': 9}]",
+         [(passage_id("A", "a"), "A", "a", 1.0), (passage_id("B", "b"), "B", "b", 0.5)]),
     ],
-)
+)  # fmt: skip
 def test_passages_of_each_form_are_taken_and_at_most_k(
     write: Write, ranking: str, expected: list[tuple[str, str, str, float]]
 ) -> None:
@@ -300,35 +288,6 @@ def test_a_search_that_hangs_is_given_up_and_the_next_is_made_anew(write: Write)
     with pytest.raises(RetrieverError, match=r"^found: no result within 0.2 seconds"):
         found.search(["hang"], 1)
     assert found.search(["a"], 1)[0][0].passage.id == "made-2"
-
-
-@pytest.mark.usefixtures("process")
-def test_a_search_that_hangs_does_not_hold_the_end_of_the_process(
-    write: Write, tmp_path: Path
-) -> None:
-    mark = str(tmp_path / "hanging")
-    os.mkfifo(mark)  # opening it for reading waits for the search to open it for writing
-    hangs = f"open({mark!r}, 'w').close(); threading.Event()"
-    spec = write(HANGS.replace("seconds=0.2", "seconds=3000").replace("threading.Event()", hangs))
-    code = f"""
-import asyncio
-from branchwise.corpora.plugin_retriever import open_plugin
-from branchwise.tools.batcher import Batcher
-
-async def main():
-    batcher = Batcher(open_plugin({spec!r}))
-    waiting = [asyncio.ensure_future(batcher.search(q, 1)) for q in ("hang", "a")]
-    await asyncio.to_thread(lambda: open({mark!r}).close())
-    for one in waiting:
-        one.cancel()
-
-asyncio.run(main())
-print("ended")
-"""
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False
-    )
-    assert (ended.returncode, ended.stdout) == (0, "ended\n"), ended.stderr
 
 
 def test_an_installed_retriever_is_found_by_its_name(

@@ -27,7 +27,6 @@ def role_of(body: Body) -> str:
 
 
 def user_of(body: Body) -> str:
-    """The first user message."""
     return next(m["content"] for m in body["messages"] if m["role"] == "user")
 
 
@@ -70,6 +69,5 @@ def by_role(**scripts: Answer | Callable[[Body], Answer]) -> Callable[[Body], An
 
 
 def counts(requests: list[Body]) -> Mapping[str, int]:
-    """How many requests came in each role."""
     roles = [role_of(body) for body in requests]
     return {role: roles.count(role) for role in dict.fromkeys(roles)}

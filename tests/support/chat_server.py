@@ -17,23 +17,15 @@ import json
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from aiohttp import web
 
 from support.loopback import LoopbackServer
-from support.openai_types import (
-    Api,
-    RefusedRequestError,
-    check_chat_reply,
-    check_chunk,
-    check_event,
-    check_request,
-    check_response,
-)
-from support.responses import KNOWN_FINISHES, as_chat, events_of, in_sequence, response_of
+from support.openai_types import Api, RefusedRequestError, check_request, check_sent
+from support.responses import KNOWN_FINISHES, as_chat, events_of, in_sequence, pieces, response_of
 
 Body = dict[str, Any]
 Cut = Literal["before", "middle", "quiet"]
@@ -41,15 +33,6 @@ Cut = Literal["before", "middle", "quiet"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server does with one request. Make one with the functions below.
-
-    `cut`: close the connection before a byte is sent, in the middle, or (streams only) end the
-    response properly but without a finish reason. `raw` is sent in place of a body. `tokens`: of
-    the reply, each with the log-probabilities at its place; sent where they are asked for. By the
-    Responses API alone, `thoughts` come between the calls, and `failure` is the code and message of
-    a response that failed.
-    """
-
     content: str | None = None
     tool_calls: tuple[tuple[str, str], ...] = ()
     reasoning_content: str | None = None
@@ -77,12 +60,10 @@ Script = Callable[[Body], Answer] | Iterable[Answer]
 
 
 def say(content: str, **more: Any) -> Answer:
-    """A plain reply."""
     return Answer(content, **more)
 
 
 def call(name: str, **arguments: Any) -> Answer:
-    """A reply with one tool call."""
     return Answer(tool_calls=((name, json.dumps(arguments)),))
 
 
@@ -114,22 +95,18 @@ def hang() -> Answer:
 
 
 def cut(where: Cut = "middle", content: str = "This sentence will not arrive.") -> Answer:
-    """A connection that ends early."""
     return Answer(content, cut=where)
 
 
 def invalid_json() -> Answer:
-    """A body that says it is JSON and is not."""
     return Answer(raw='{"choices": [{"message": ')
 
 
 def refuse(text: str = "I cannot help with that.") -> Answer:
-    """The model's refusal."""
     return Answer(refusal=text)
 
 
 def too_long(content: str = '{"reasoning": "and so') -> Answer:
-    """A reply that met the limit of tokens."""
     return Answer(content, finish="length")
 
 
@@ -161,12 +138,10 @@ class ChatServer(LoopbackServer):
                 self._script = lambda _: next(answers, ended)
 
     def stop(self) -> None:
-        """Let hanging requests go and end the thread."""
         self.release()
         super().stop()
 
     def release(self) -> None:
-        """Answer all requests that hang."""
         self._loop.call_soon_threadsafe(self._released.set)
 
     @property
@@ -195,7 +170,6 @@ class ChatServer(LoopbackServer):
 
     @property
     def repeats(self) -> int:
-        """Requests that had come before."""
         return sum(count - 1 for count in self.counts.values())
 
     def app(self) -> web.Application:
@@ -273,12 +247,11 @@ async def _whole(
         choice["logprobs"] = {"content": _logprobs(answer, body)}
     whole = _envelope(body, "chat.completion") | {"choices": [choice], "usage": usage}
     if answer.is_usual:
-        check_chat_reply(whole)
+        check_sent(whole, "completion")
     return await _sent(request, answer, json.dumps(whole))
 
 
 async def _sent(request: web.Request, answer: Answer, data: str) -> web.StreamResponse:
-    """A body, or half of it."""
     if answer.cut is None:
         return web.Response(text=data, content_type="application/json", headers=answer.headers)
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
@@ -296,32 +269,24 @@ async def _stream(
     await response.prepare(request)
     envelope = _envelope(body, "chat.completion.chunk")
 
-    async def send(choices: Sequence[Body], **more: Any) -> None:
-        chunk = envelope | {"choices": choices} | more
+    async def send(*choices: Body, **more: Any) -> None:
+        said = [{"index": 0, "finish_reason": None, **choice} for choice in choices]
+        chunk = envelope | {"choices": said} | more
         if answer.is_usual:
-            check_chunk(chunk)
+            check_sent(chunk, "chunk")
         await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
 
     deltas = list(_deltas(answer))
     for delta in deltas[: len(deltas) // 2] if answer.cut else deltas:
-        await send([{"index": 0, "delta": delta, "finish_reason": None}])
+        await send({"delta": delta})
     for one in _logprobs(answer, body) if body.get("logprobs") else ():
-        await send(
-            [
-                {
-                    "index": 0,
-                    "delta": {"content": ""},
-                    "logprobs": {"content": [one]},
-                    "finish_reason": None,
-                }
-            ]
-        )
+        await send({"delta": {"content": ""}, "logprobs": {"content": [one]}})
     if answer.cut == "middle":
         _hung_up(request)
     elif answer.cut is None:
-        await send([{"index": 0, "delta": {}, "finish_reason": _finish(answer)}])
+        await send({"delta": {}, "finish_reason": _finish(answer)})
         if body.get("stream_options", {}).get("include_usage"):
-            await send([], usage=usage)
+            await send(usage=usage)
         await response.write(b"data: [DONE]\n\n")
     return response
 
@@ -331,13 +296,13 @@ async def _respond(
 ) -> web.StreamResponse:
     whole = response_of(body, answer, usage)
     if answer.is_usual:
-        check_response(whole)
+        check_sent(whole, "response")
     if not body.get("stream"):
         return await _sent(request, answer, json.dumps(whole))
     events = list(events_of(whole))
     if answer.is_usual:
         for event in events:
-            check_event({**event, "sequence_number": 0})
+            check_sent({**event, "sequence_number": 0}, "event")
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **answer.headers})
     await response.prepare(request)
     for line in in_sequence(iter(events[: len(events) // 2] if answer.cut else events)):
@@ -351,22 +316,18 @@ def _deltas(answer: Answer) -> Iterable[Body]:
     """The message in pieces of a few characters, as models send it."""
     yield {"role": "assistant", "content": ""}
     for name in ("reasoning_content", "reasoning", "content", "refusal"):
-        for piece in _pieces(getattr(answer, name) or ""):
+        for piece in pieces(getattr(answer, name) or ""):
             yield {name: piece}
     for detail in answer.reasoning_details:
-        for piece in _pieces(detail.get("text", "")) or [""]:
+        for piece in pieces(detail.get("text", "")) or [""]:
             # As OpenRouter does: the text in pieces, the rest with each of them.
             part = {**detail, "text": piece} if "text" in detail else detail
             yield {"reasoning_details": [part]}
     for index, (name, arguments) in enumerate(answer.tool_calls):
         head = {"name": name, "arguments": ""}
         yield {"tool_calls": [{"index": index, "id": f"c{index}", "function": head}]}
-        for piece in _pieces(arguments):
+        for piece in pieces(arguments):
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
-
-
-def _pieces(text: str, size: int = 5) -> list[str]:
-    return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 def _message(answer: Answer) -> Body:
@@ -386,15 +347,11 @@ def _message(answer: Answer) -> Body:
 
 def _logprobs(answer: Answer, body: Body) -> list[Body]:
     return [
-        {
-            "token": text,
-            "logprob": places.get(text, -9.0),
-            "top_logprobs": [{"token": one, "logprob": p} for one, p in places.items()][
-                : body["top_logprobs"]
-            ],
-        }
+        {"token": text, "logprob": places.get(text, -9.0), "top_logprobs": [
+            {"token": one, "logprob": p} for one, p in [*places.items()][: body["top_logprobs"]]
+        ]}
         for text, places in answer.tokens
-    ]
+    ]  # fmt: skip
 
 
 def _finish(answer: Answer) -> str:
@@ -446,7 +403,6 @@ SCRIPTS: dict[str, Callable[[Body], Answer]] = {
 
 
 def main() -> None:
-    """Serve until killed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--script", choices=SCRIPTS, default="search")

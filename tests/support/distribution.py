@@ -27,10 +27,7 @@ _PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 
 
 def copy_of_the_tree(into: Path) -> Path:
-    """What git knows, so that building leaves nothing in the checkout.
-
-    Raises OSError or CalledProcessError where the tree is no checkout.
-    """
+    """What git knows, so that building leaves nothing in the checkout."""
     command = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     for name in filter(None, listed.stdout.split("\0")):
@@ -41,10 +38,7 @@ def copy_of_the_tree(into: Path) -> Path:
 
 
 def build(tree: Path, into: Path) -> tuple[Path, Path]:
-    """The source archive of a tree, and the wheel that is built from the archive, unpacked.
-
-    The unpacked archive stays in `into / "unpacked"`.
-    """
+    """The source archive of a tree, and the wheel that is built from the archive, unpacked."""
     into.mkdir(parents=True, exist_ok=True)
     subprocess.run((sys.executable, "-c", _SDIST, into), cwd=tree, check=True, capture_output=True)
     [archive] = into.glob("*.tar.gz")

@@ -32,7 +32,6 @@ class LoopbackServer(ABC):
 
     @property
     def url(self) -> str:
-        """What clients need."""
         return f"{'https' if self.tls else 'http'}://{self.host}{self.path}"
 
     def start(self, port: int = 0) -> Self:
@@ -42,7 +41,6 @@ class LoopbackServer(ABC):
         return self
 
     def stop(self) -> None:
-        """End what is open, and the thread."""
         self._wait_for(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -1,7 +1,4 @@
-"""What some tests need beside `make install`; without it they skip, and say why.
-
-A reason reads "needs WHAT (HOW)"; the last line of a test run counts them (tests/conftest.py).
-"""
+"""What some tests need beside `make install`; without it they skip, and say why."""
 
 import importlib.util
 import os
@@ -24,7 +21,6 @@ def needs(what: str, present: bool, how: str = INSTALLED_BY) -> pytest.MarkDecor
 
 
 def needs_program(name: str) -> pytest.MarkDecorator:
-    """A mark that skips where no such program is installed."""
     return needs(name, shutil.which(name) is not None)
 
 

@@ -15,7 +15,6 @@ MANNERS = tuple(dict.fromkeys(row["manner"] for row in REFUSALS))
 
 
 def in_manner(manner: str, script: Callable[[Body], Answer]) -> Callable[[Body], Answer]:
-    """The script of a server with a model of this manner."""
     rows = [row for row in REFUSALS if row["manner"] == manner]
 
     def refusing(body: Body) -> Answer:

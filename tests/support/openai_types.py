@@ -13,6 +13,10 @@ _REQUESTS = {
     "chat": completion_create_params.CompletionCreateParamsBase,
     "responses": response_create_params.ResponseCreateParamsBase,
 }
+_SENT = {
+    "completion": ChatCompletion, "chunk": ChatCompletionChunk,
+    "response": Response, "event": ResponseStreamEvent,
+}  # fmt: skip
 _LEAST_OUTPUT = 16
 """Tokens: https://platform.openai.com/docs/api-reference/responses/create (max_output_tokens)."""
 
@@ -50,24 +54,9 @@ def check_request(body: Mapping[str, Any], api: Api) -> None:
             )
 
 
-def check_chat_reply(body: Any) -> None:
-    """Raise for a body that is no chat completion."""
-    ChatCompletion.model_validate(body)
-
-
-def check_chunk(chunk: Any) -> None:
-    """Raise for what is no chunk of a streamed chat completion."""
-    ChatCompletionChunk.model_validate(chunk)
-
-
-def check_response(body: Any) -> None:
-    """Raise for a body that is no response."""
-    Response.model_validate(body)
-
-
-def check_event(event: Any) -> None:
-    """Raise for what is no event of a streamed response."""
-    _events().validate_python(event)
+def check_sent(body: Any, kind: str) -> None:
+    """Raise for what is no `completion`, `chunk`, `response` or `event` of OpenAI's."""
+    _adapter(kind).validate_python(body)
 
 
 def _check_items(items: list[Mapping[str, Any]]) -> None:
@@ -112,10 +101,5 @@ def _walked(value: Any) -> Any:
 
 
 @functools.cache
-def _adapter(api: Api) -> TypeAdapter[Any]:
-    return TypeAdapter(_REQUESTS[api])
-
-
-@functools.cache
-def _events() -> TypeAdapter[Any]:
-    return TypeAdapter(ResponseStreamEvent)
+def _adapter(kind: str) -> TypeAdapter[Any]:
+    return TypeAdapter((_REQUESTS | _SENT)[kind])

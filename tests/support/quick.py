@@ -34,7 +34,6 @@ def mark(items: list[pytest.Item]) -> None:
 
 
 def split(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """The quick tests, and the others."""
     others = [item for item in items if any(map(item.get_closest_marker, _LEFT_OUT))]
     left_out = set(others)
     return [item for item in items if item not in left_out], others

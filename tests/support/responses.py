@@ -45,7 +45,6 @@ def _messages(items: list[Body]) -> Iterator[Body]:
 
 
 def response_of(body: Body, answer: "Answer", usage: Mapping[str, Any]) -> Body:
-    """The whole response to a request."""
     reason = _REASONS.get(str(answer.finish), answer.finish)
     is_whole = answer.finish in (None, "stop", "tool_calls")
     status = "completed" if is_whole else "incomplete"
@@ -69,7 +68,6 @@ def response_of(body: Body, answer: "Answer", usage: Mapping[str, Any]) -> Body:
 
 
 def events_of(response: Body) -> Iterator[Body]:
-    """The events of a streamed response."""
     begun = {**response, "status": "in_progress", "output": [], "usage": None, "error": None}
     begun["incomplete_details"] = None
     yield {"type": "response.created", "response": begun}
@@ -160,7 +158,7 @@ def _begun(item: Body) -> Body:
 def _deltas(item: Body) -> Iterator[Body]:
     if item["type"] == "function_call":
         kind, text = "response.function_call_arguments", item["arguments"]
-        yield from ({"type": f"{kind}.delta", "delta": piece} for piece in _pieces(text))
+        yield from ({"type": f"{kind}.delta", "delta": piece} for piece in pieces(text))
         yield {"type": f"{kind}.done", "arguments": text, "name": item["name"]}
         return
     parts, where = item.get("content") or item["summary"], "content_index"
@@ -172,18 +170,17 @@ def _deltas(item: Body) -> Iterator[Body]:
     field = "refusal" if parts[0]["type"] == "refusal" else "text"
     text, more = parts[0][field], {"logprobs": []} if kind == "response.output_text" else {}
     yield {"type": f"{part}.added", where: 0, "part": {**parts[0], field: ""}}
-    for piece in _pieces(text):
+    for piece in pieces(text):
         yield {"type": f"{kind}.delta", where: 0, "delta": piece, **more}
     yield {"type": f"{kind}.done", where: 0, field: text, **more}
     yield {"type": f"{part}.done", where: 0, "part": parts[0]}
 
 
-def _pieces(text: str, size: int = 5) -> list[str]:
+def pieces(text: str, size: int = 5) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 def in_sequence(events: Iterator[Body]) -> Iterator[str]:
-    """Events as a stream's lines have them."""
     for number, event in enumerate(events):
         data = json.dumps({**event, "sequence_number": number})
         yield f"event: {event['type']}\ndata: {data}\n\n"

@@ -1,9 +1,4 @@
-"""A retrieval server on the loopback that speaks Search-R1's protocol, and fails on command.
-
-with RetrievalServer() as server:
-    server.play(status(503), None)   # fail once, then answer; None answers as the protocol says
-    SearchServer(server.url).search(["a"], 3)
-"""
+"""A retrieval server on the loopback that speaks Search-R1's protocol, and fails on command."""
 
 import asyncio
 import json
@@ -78,7 +73,6 @@ def cut(announced: int = 10_000, chunked: bool = False) -> Reaction:
 
 
 def drops() -> Reaction:
-    """The connection is closed without an answer."""
 
     async def react(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
         assert request.transport is not None
@@ -129,7 +123,6 @@ class RetrievalServer(LoopbackServer):
         self._patch = pytest.MonkeyPatch()
 
     def play(self, *reactions: Reaction | None) -> None:
-        """React like this from now on."""
         self._reactions = list(reactions)
         self.requests.clear()
 
@@ -139,7 +132,6 @@ class RetrievalServer(LoopbackServer):
             return self._arrived.wait_for(lambda: len(self.requests) >= requests, 60)
 
     def queries(self) -> list[Sequence[str]]:
-        """The queries of each request."""
         return [request["queries"] for request in self.requests]
 
     def start(self, port: int = 0) -> Self:

@@ -28,7 +28,6 @@ COUNTS = """UPDATE items SET
 
 
 def lay_out(connection: sqlite3.Connection, layout: Layout) -> None:
-    """Undo all packing."""
     layout.enable(connection)
     for packs in sorted(set(PACKED.values())):
         rows = connection.execute(f"SELECT {columns_of(packs)} FROM {packs}").fetchall()

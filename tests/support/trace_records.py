@@ -12,10 +12,8 @@ def whole(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def whole_event(kind: str, data: Mapping[str, Any], seq: int = 0) -> Event:
-    """An event of such a record."""
     return Event(seq, kind, 0.0, whole(kind, data))
 
 
 def trace(*events: tuple[str, Mapping[str, Any]]) -> list[Event]:
-    """Such events, numbered from 0."""
     return [whole_event(kind, data, seq) for seq, (kind, data) in enumerate(events)]

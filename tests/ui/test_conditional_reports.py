@@ -82,19 +82,6 @@ def test_strategies_stand_in_rows_and_hints_in_columns(
     assert plain["all-hints_exact_f1"] is None
 
 
-def test_types_stand_in_rows_and_numbers_of_documents_in_columns(
-    report: StudyReport, tables: dict[str, Table]
-) -> None:
-    table = tables["crossed"]
-    lines = [row[1] for row in table.rows if row[0] == "mdcr"]
-    assert lines == ["at least one (Q1)", "all (Q2)", "maximum (Q3)", "all questions"]
-    whole = cells(table, system="mdcr", type="all questions")
-    assert whole["documents-3_exact_f1"] == report.systems[0].mean("exact_f1", "all").mean
-    scores = {row.id: row.metrics for row in report.systems[0].scores.items}
-    found = cells(table, system="mdcr", type="maximum (Q3)")
-    assert found["documents-3_relaxed_f1"] == scores["s-q3"]["relaxed_f1"]
-
-
 def test_errors_are_counted_by_class_and_type(
     report: StudyReport, tables: dict[str, Table]
 ) -> None:

@@ -45,29 +45,19 @@ def cells(table: Table) -> list[list[str]]:
 
 def test_numbers_are_shown_as_papers_print_them() -> None:
     columns = (
-        TableColumn("system", "system", "text"),
-        TableColumn("n", "n", "count"),
-        TableColumn("r", "R"),
-        TableColumn("d", "d", "change"),
-        TableColumn("p", "p", "p", 3),
-        TableColumn("t", "t", "tokens"),
-        TableColumn("s", "s", "seconds"),
+        TableColumn("system", "system", "text"), TableColumn("n", "n", "count"),
+        TableColumn("r", "R"), TableColumn("d", "d", "change"), TableColumn("p", "p", "p", 3),
+        TableColumn("t", "t", "tokens"), TableColumn("s", "s", "seconds"),
         TableColumn("c", "c", "usd"),
-    )
+    )  # fmt: skip
     rows: tuple[tuple[CellValue, ...], ...] = (
         (
-            "a",
-            1200,
-            Aggregate(0.714, 1200, 0.6, 1.0),
-            Aggregate(-0.034, 1200, -0.1, 0.03),
-            0.0004,
-            1234567,
-            0.0174,
-            0.0035,
+            "a", 1200, Aggregate(0.714, 1200, 0.6, 1.0), Aggregate(-0.034, 1200, -0.1, 0.03),
+            0.0004, 1234567, 0.0174, 0.0035,
         ),
         ("b", 3, Aggregate(1.0, 2, None, None), 0.0, 0.5, 2.5, 123.44, 0),
         ("c", 0, Aggregate(None, 0, None, None), None, 1.0, None, None, None),
-    )
+    )  # fmt: skip
     assert cells(Table("t", "t", columns, rows)) == [
         ["a", "1,200", ".71 [.60, 1.00]", "-.03 [-.10, .03]", "<.001", "1,234,567", ".02", ".0035"],
         ["b", "3", "1.00 n=2", "±.00", ".500", "2.5", "123.4", "0"],

@@ -18,9 +18,3 @@ def test_the_neighbours_of_a_group_are_one_column_under_its_name() -> None:
         ["2", "1.00  .5", " –"],
         ["10", " .75 .25", ".1"],
     ]
-
-
-def test_without_groups_columns_stay_as_they_are() -> None:
-    columns = [TableColumn("p", "strict P", heading="strict\nP"), TableColumn("n", "n")]
-    cells = [[plain(".75\n.50–1.00"), plain("2")]]
-    assert in_groups(columns, cells) == (["strict\nP", "n"], cells)

@@ -16,7 +16,6 @@ from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
 from branchwise.report.html.page import render_html
 from branchwise.report.study_report import SystemReport, study_report
-from branchwise.report.tables import report_tables
 from support.ui.hostile import SHOWN, hostile_report
 from support.ui.page_reading import Page, words
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report, two_models
@@ -27,32 +26,6 @@ SCORES = "Results: answer sets"
 @pytest.fixture(scope="module")
 def page():
     return Page(render_html(make_report()))
-
-
-def cells(row):
-    """What stands large in each cell."""
-    return [cell.split("|")[0] for cell in row]
-
-
-def test_the_main_table_holds_the_means_by_system_and_subset(page):
-    headings, *rows = page.tables[SCORES]
-    assert headings == [
-        "system", "n", "strict P", "strict R", "strict EM", "pooled P", "pooled R", "pooled EM",
-    ]  # fmt: skip
-    assert [cells(row)[:5] for row in rows] == [
-        ["ambiguous"],
-        ["base", "2", ".75", ".33", ".00"],
-        ["+expansion", "2", "1.00", ".83", ".50"],
-        ["+extraction", "2", ".50", ".17", ".00"],
-        ["unambiguous"],
-        ["base", "2", ".50", ".50", ".50"],
-        ["+expansion", "2", "1.00", "1.00", "1.00"],
-        ["+extraction", "2", ".50", ".25", ".00"],
-        ["all"],
-        ["base", "4", ".62", ".42", ".25"],
-        ["+expansion", "4", "1.00", ".92", ".75"],
-        ["+extraction", "4", ".50", ".21", ".00"],
-    ]
 
 
 def test_the_summary_says_each_change_with_its_interval_and_what_it_costs():
@@ -72,38 +45,6 @@ def test_generated_questions_are_not_passed_off_as_the_benchmarks():
     assert "The questions of this report are not the paper's" in text
     own = words(Page(render_html(make_report([BASE], meta={"benchmark": "deepambigqa"}))).text)
     assert "generated in" not in own
-
-
-def test_measured_rows_stand_apart_from_published_ones():
-    report = make_report([BASE], meta={"benchmark": "deepambigqa"})
-    own = replace(report.systems[0], model="mine", setting="base")
-    known = Page(render_html(replace(report, systems=(own,))))
-    found = known.tables["Published (deepambigqa): modules by model"]
-    assert found.index(["ambiguous · measured"]) + 1 == [row[0] for row in found].index("mine")
-    kinds = [name for name in known.attribute("class") if name == "published"]
-    assert len(kinds) == 20
-
-
-def test_tools_stand_with_their_calls(page):
-    assert page.tables["Tools"] == [
-        ["tool", "calls", "calls an item", "failed"],
-        *(
-            row
-            for name, calls in (("base", 2), ("+expansion", 3), ("+extraction", 2))
-            for row in ([name], ["local_retriever", f"{4 * calls}", f"{calls}", "0"])
-        ),
-    ]
-
-
-def test_a_figure_has_a_title_a_description_and_its_numbers(page):
-    drawings = [found for tag, found in page.elements if tag == "svg" and "role" in found]
-    assert len(drawings) == len(get_task("branches").headline) + 3 + 4 + 1 + 3
-    tags = [tag for tag, _ in page.elements]
-    assert tags.count("figure") == tags.count("desc") == len(drawings)
-    more = sum(table.section == "more" for table in report_tables(make_report()))
-    assert tags.count("details") == len(drawings) + more + 1  # and how to read the page
-    for found in drawings:
-        assert found["role"] == "img"
 
 
 def test_a_task_whose_answers_are_sentences_has_its_own_metrics():
@@ -200,11 +141,6 @@ def test_endless_answers_are_cut_and_counted():
 
 def test_each_model_has_a_base_that_its_systems_are_compared_with():
     report = make_report(two_models())
-    assert [*report.comparisons] == ["gpt, +expansion", "qwen, +extraction"]
-    # Strict recall 5/12 and 11/12; 11/12 and 5/24.
-    for name, difference in (("gpt, +expansion", 1 / 2), ("qwen, +extraction", -17 / 24)):
-        found = report.comparisons[name].find("strict_recall")
-        assert (found.difference, found.family) == (pytest.approx(difference), 2)
     page = Page(render_html(report))
     text = words(page.text)
     assert "The systems of each model are compared with that model's base. gpt reaches:" in text

@@ -82,12 +82,6 @@ def test_long_texts_are_broken_in_the_width_that_is_left() -> None:
     assert r"openai:\allowbreak{}" in text
 
 
-def test_addresses_of_models_are_left_to_other_files() -> None:
-    columns = (system_column(), TableColumn("model", "model", "text"))
-    made = Table("t", "T", columns, (("a@http://h/v1", "openai:qwen@http://127.0.0.1:8000/v1"),))
-    assert read_latex(latex([made])).rows == [["", "a@http://h/v1", "openai:qwen"]]
-
-
 def test_a_table_that_is_longer_than_a_page_goes_on_in_another_float() -> None:
     text = latex([table(rows=100)])
     assert text.count(r"\begin{table*}") > 2

@@ -25,9 +25,7 @@ from branchwise.runs.studies.systems import NamedSystem
 SERVER = "http://127.0.0.1:8000/v1"
 HOSTILE = "q\x1b[2J\u202e[red]"
 QUESTION = Question(
-    id=HOSTILE,
-    question="Who?",
-    branches=(Branch(name="default", answers=(Answer(text="right"),)),),
+    id=HOSTILE, question="Who?", branches=(Branch(name="default", answers=(Answer(text="right"),)),)
 )
 
 

@@ -48,11 +48,7 @@ def test_a_dash_prints_and_nothing_else_goes_to_standard_output(
     ],
 )
 def test_a_place_that_cannot_be_written_is_named(
-    report: StudyReport,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    exports: Exports,
-    why: str,
+    report: StudyReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exports: Exports, why: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("folder.tex").mkdir()

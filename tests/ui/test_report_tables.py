@@ -140,9 +140,7 @@ def test_own_systems_stand_above_the_published_in_the_same_settings() -> None:
     assert "origin" in {column.key for column in found.as_printed().columns}
 
 
-def test_a_single_run_has_no_changes_and_a_task_of_sentences_no_losses(
-    report: StudyReport,
-) -> None:
+def test_a_single_run_has_no_changes_and_a_task_of_sentences_no_losses(report: StudyReport) -> None:
     names = {found.name for found in report_tables(make_report([BASE]))}
     assert names.isdisjoint({"changes", "differences"})
     systems = tuple(replace(s, run=replace(s.run, analysis=None)) for s in report.systems)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from branchwise.trace.events import Event
 from branchwise.ui.steps import words
 from branchwise.ui.steps.words import MAX_LABEL
 from support.trace_records import whole_event
@@ -41,32 +40,22 @@ def rows(count, boolean=None):
         ("tool", {**PASSAGES, "artifact": {}}, 'local_retriever "King Kong cast"'),
         ("tool", {**PASSAGES, "error": "it is late"}, "local_retriever failed: it is late"),
         ("extraction", {"passages": SPANS}, "extract 2 spans, 1 of 2"),
-        (
-            "extraction",
-            {"passages": [{"how": "failed", "spans": []}]},
-            "extract 0 spans, 0 of 1, 1 failed",
-        ),
+        ("extraction", {"passages": [{"how": "failed", "spans": []}]},
+         "extract 0 spans, 0 of 1, 1 failed"),
         ("expansion", {"how": "readings", "readings": ["a", "b"]}, "expand 2 readings"),
         ("expansion", {"how": "failed", "error": "auth: no"}, "expand failed: auth: no"),
         ("budget", {"reason": "12 tool calls"}, "budget spent: 12 tool calls; told to answer"),
         ("answer", NO_ANSWER, "answer none"),
         ("answer", {**NO_ANSWER, "prediction": VERDICT}, 'answer { "ambiguous": true }'),
-        (
-            "answer",
-            {"how": "tolerant", "prediction": {"answers": {"a": ["x", "y"]}}},
-            "answer 1 branch, 2 answers",
-        ),
+        ("answer", {"how": "tolerant", "prediction": {"answers": {"a": ["x", "y"]}}},
+         "answer 1 branch, 2 answers"),
         ("answer", {"how": "failed", "problem": "no JSON"}, "answer: format error: no JSON"),
         ("error", {"kind": "auth", "message": "bad key"}, "error auth: bad key"),
         ("of a plug-in", {"a": 1}, "of a plug-in: {'a': 1}"),
     ],
-)
+)  # fmt: skip
 def test_a_label_says_the_essential_first(kind: str, data, said: str):
     assert label(kind, data) == said
-
-
-def test_a_step_that_is_not_understood_is_labelled_as_it_was_recorded():
-    assert words.label(Event(0, "model", 0.0, {"turn": 3})) == "model: {'turn': 3}"
 
 
 def test_a_label_is_one_bounded_printable_line():

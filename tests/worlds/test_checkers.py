@@ -29,17 +29,9 @@ from support.worlds.telling import claimed_in_vain, untold
 from support.worlds.world_reader import read_world
 
 CHECKS = (
-    misnamed,
-    unclear_titles,
-    unclear_aliases,
-    unclear_mentions,
-    strange_claims,
-    strange_dates,
-    strange_years,
-    strange_numbers,
-    strange_pronouns,
-    strange_descriptions,
-)
+    misnamed, unclear_titles, unclear_aliases, unclear_mentions, strange_claims, strange_dates,
+    strange_years, strange_numbers, strange_pronouns, strange_descriptions,
+)  # fmt: skip
 
 
 def claims_of(world):

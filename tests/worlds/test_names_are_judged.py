@@ -1,7 +1,4 @@
-"""Every full name that a world writes is right for its bearer and for none of its namesakes.
-
-Gold is what the generator of questions writes; forms are read from texts and from what tools say.
-"""
+"""Every full name that a world writes is right for its bearer and for none of its namesakes."""
 
 import json
 import re
@@ -93,7 +90,6 @@ def misjudged(given: list[Case], folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("prompt", ["answer_with_tools", "answer_directly"])
 def test_an_answer_as_the_prompt_asks_for_it_is_right(prompt: str, tmp_path: Path) -> None:
-    """For gold of a published set, which has the name alone, and for that of a world."""
     found = re.search(r'as in "((.+) \((.+)\))"', Prompts.load().texts[prompt])
     assert found is not None
     form, name, told_by = found.groups()

@@ -2,10 +2,9 @@
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import pytest
 
@@ -15,20 +14,11 @@ from branchwise.worlds.naming import SLOT, NameMaker, fold, word_lists
 
 # A world of 5,000,000 entities.
 LARGEST = {
-    "country": 190,
-    "person": 2_400_000,
-    "work": 2_200_000,
-    "city": 130_000,
-    "band": 180_000,
-    "firm": 400_000,
-    "award": 60_000,
-    "club": 100_000,
-    "league": 8_000,
-    "stadium": 80_000,
+    "country": 190, "person": 2_400_000, "work": 2_200_000, "city": 130_000, "band": 180_000,
+    "firm": 400_000, "award": 60_000, "club": 100_000, "league": 8_000, "stadium": 80_000,
     "university": 40_000,
-}
+}  # fmt: skip
 SMALL = {kind: max(2, count // 1000) for kind, count in LARGEST.items()}
-MIDDLE = {kind: count if kind == "country" else count // 14 for kind, count in LARGEST.items()}
 
 
 def key(name: str, ampersand: str = "") -> str:
@@ -41,13 +31,6 @@ def key(name: str, ampersand: str = "") -> str:
 def all_names(counts: dict[str, int], seed: int) -> Iterator[str]:
     names = NameMaker(counts, seed)
     return (names.name(number) for number in range(sum(counts.values())))
-
-
-@pytest.mark.slow
-def test_no_two_of_400_000_names_are_the_same() -> None:
-    assert sum(MIDDLE.values()) > 390_000
-    found = [key(name) for name in all_names(MIDDLE, 3)]
-    assert len(set(found)) == len(found)
 
 
 def _words_by_position(pattern: str, ampersand: str) -> list[frozenset[str]]:
@@ -121,21 +104,6 @@ def test_too_many_names_are_refused_with_kind_and_capacity() -> None:
         NameMaker({"planet": 1}, 1)
 
 
-def test_neighbouring_indices_have_different_patterns() -> None:
-    found = list(all_names({"work": 400}, 9))
-    shapes = [(name.split()[0] in ("The", "A", "An"), len(name.split())) for name in found]
-    changes = sum(a != b for a, b in pairwise(shapes))
-    assert changes > 250
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_words_of_a_pattern_come_about_as_often_as_each_other(seed: int) -> None:
-    names = all_names({"award": 1000, "person": 1000}, seed)
-    first = Counter(name.split()[0] for name in names if len(name.split()) == 3)
-    metals = [first[metal] for metal in word_lists().lists["metal"]]
-    assert min(metals) * 3 > max(metals) > 10
-
-
 def test_women_and_men_are_about_as_many_and_bear_fitting_given_names() -> None:
     for counts in ({"person": 2000}, {"city": 100, "person": 2_400_000}):
         names = NameMaker(counts, 4)
@@ -170,31 +138,11 @@ def test_aliases_are_no_names_and_belong_to_one_bearer() -> None:
     assert len(keys) == len(aliases)
 
 
-def test_bearers_of_one_name_get_aliases_of_their_own() -> None:
-    names = NameMaker(SMALL, 6)
-    for kind in ("city", "person", "work", "firm"):
-        number = names.offsets[kind] + 1
-        assert len({names.alias(number, salt) for salt in range(14)}) == 14, kind
-
-
-def test_no_alias_is_another_bearers_whatever_the_salt() -> None:
-    names = NameMaker(SMALL, 6)
-    aliases = [names.alias(n, 7_919 * n + 5) for n in range(sum(SMALL.values()))]
-    assert len({key(alias) for alias in aliases}) == len(aliases)
-
-
 def test_no_name_says_a_word_twice() -> None:
     found = all_names({"firm": 20_000, "work": 20_000, "league": 8_000}, 3)
     for name in found:
         words = [word for word in name.split() if word not in ("the", "The", "&", "and")]
         assert len(set(words)) == len(words), name
-
-
-def test_every_kind_that_a_world_names_has_patterns() -> None:
-    schema = world_schema()
-    resolved = [schema.resolved(name) for name in schema.concrete]
-    named = {kind for each in resolved for kind in (each.name, each.shares) if kind}
-    assert named <= set(word_lists().kinds)
 
 
 def test_every_slot_is_a_list_and_aliases_embed_the_name_all_or_none() -> None:

@@ -19,17 +19,6 @@ def test_parts_of_a_template():
     )
 
 
-def test_alternatives_nest_and_may_be_empty():
-    assert parse("a[|, b[c|d]]") == (
-        "a",
-        Alternatives(((), (", b", Alternatives((("c",), ("d",)))))),
-    )
-
-
-def test_a_bar_inside_a_slot_is_no_alternative():
-    assert parse("{cast#is|are}") == (Placeholder("cast", "#is|are"),)
-
-
 @pytest.mark.parametrize("template", ["a]", "[a", "{s", "a|b", "[a|b", "}"])
 def test_brackets_that_do_not_match_are_refused(template):
     with pytest.raises(InputError):

@@ -45,6 +45,8 @@ def make(out, *options, entities=300):
         (("--ambiguity", "0.9"), 300, "the ambiguity 0.9 is out of range; give the share"),
         (("--ambiguity", "-1"), 300, "the ambiguity -1 is out of range; give the share"),
         (("--ambiguity", "nan"), 300, "nan is not a finite number"),
+        (("--seed", -1), 300, "the seed -1 is out of range; give 0 to 9223372036854775807"),
+        (("--seed", 2**63), 300, "Invalid value for '--seed': is a number of more than 64 bits"),
     ],
 )
 def test_bad_input_is_one_line(type_in, tmp_path, options, entities, says):
@@ -56,16 +58,7 @@ def test_bad_input_is_one_line(type_in, tmp_path, options, entities, says):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(type_in, tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
-    code, _, err = type_in(*make(tmp_path))
-    assert code == 2
-    assert err == f"branchwise: {tmp_path}: already exists; choose another --out\n"
-    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
-
-
 def test_a_world_that_is_there_may_be_made_again(type_in, tmp_path):
-    """As one does after a kill, which may have come when all was done."""
     folder = tmp_path / "W"
     first = type_in(*make(folder))
     before = {(file, file.stat().st_mtime_ns) for file in folder.iterdir()}
@@ -184,23 +177,6 @@ def test_sentences_are_counted_with_names_masked():
     assert found.repeated == 1
     assert found.vocabulary == 8
     assert found.words == 60 * (6 + 7)
-
-
-@pytest.mark.parametrize(
-    ("seed", "says"),
-    [
-        (-1, "the seed -1 is out of range; give 0 to 9223372036854775807"),
-        (2**63, "Invalid value for '--seed': is a number of more than 64 bits"),
-        (10**26, "Invalid value for '--seed': is a number of more than 64 bits"),
-    ],
-)
-def test_a_seed_out_of_range_is_refused_at_once(type_in, tmp_path, seed, says):
-    code, _, err = type_in(
-        "world", "make", "--entities", 300, "--seed", seed, "--out", tmp_path / "W"
-    )
-    assert code == 2
-    assert says in err
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_place_that_cannot_be_a_folder_is_one_line(type_in, tmp_path, monkeypatch):

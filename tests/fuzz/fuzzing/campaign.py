@@ -100,8 +100,7 @@ class _Job:
         self.process.start()
 
     def is_over(self) -> bool:
-        """Look after the process; whether the target is done with. Starts another where it goes
-        on: after so many inputs, after one that took too long, and after one that killed it."""
+        """Look after the process; whether the target is done with."""
         if self.process.is_alive():
             if not self._late():
                 return False

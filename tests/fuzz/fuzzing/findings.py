@@ -10,7 +10,6 @@ _TESTS = _ROOT / "tests"
 
 
 def explain(error: BaseException) -> str:
-    """The traceback of what came of an input."""
     return "".join(traceback.format_exception(error))[-20_000:]
 
 

@@ -96,11 +96,7 @@ def _triples(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes:
 
 
 def _pieces(
-    pattern: bytes,
-    data: bytes,
-    seeds: Sequence[bytes],
-    rng: random.Random,
-    words: Sequence[bytes],
+    pattern: bytes, data: bytes, seeds: Sequence[bytes], rng: random.Random, words: Sequence[bytes]
 ) -> bytes:
     """Tokens left out, doubled, moved, or exchanged for those of another seed or of `words`."""
     pieces = re.findall(pattern, data, re.DOTALL) or [b""]
@@ -127,28 +123,15 @@ def _pieces(
     return b"".join(pieces)
 
 
-def _member(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes:
-    """A file of a folder: its name on the first line, then its bytes, which alone are changed."""
-    name, _, content = data.partition(b"\n")
-    others = [other.partition(b"\n")[2] for other in seeds]
-    form = binary
-    if name.endswith(b".json"):
-        form = json_value
-    elif name.endswith(b".jsonl"):
-        form = json_lines
-    return name + b"\n" + form(content, others, rng)
+def after_line(form_of: Callable[[bytes], Form]) -> Form:
+    """What follows the first line, which stays and tells the form of the rest."""
 
+    def mutate(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes:
+        head, _, content = data.partition(b"\n")
+        others = [other.partition(b"\n")[2] for other in seeds]
+        return head + b"\n" + form_of(head)(content, others, rng)
 
-def _after_head(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes:
-    """A body after a line with its status and media type, which stay as they are."""
-    head, _, content = data.partition(b"\n")
-    others = [other.partition(b"\n")[2] for other in seeds]
-    form = query
-    if b"json" in head:
-        form = json_value
-    elif b"xml" in head or b"html" in head:
-        form = markup
-    return head + b"\n" + form(content, others, rng)
+    return mutate
 
 
 def _json_texts(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes:
@@ -174,5 +157,21 @@ events, yaml_document, markup = either(_events), either(_yaml), either(_markup)
 query, triples = either(_query), either(_triples)
 text = binary = bytewise.mutated
 json_texts = either(_json_texts)
-after_head: Form = _after_head
-member: Form = _member
+BY_SUFFIX = {
+    **{b"json": json_value, b"jsonl": json_lines, b"html": markup, b"htm": markup},
+    **{b"gz": binary, b"zst": binary},
+}
+
+
+def by_suffix(otherwise: Form = binary) -> Form:
+    """A file whose name stands on the first line."""
+    return after_line(lambda name: BY_SUFFIX.get(name.rpartition(b".")[2], otherwise))
+
+
+member = by_suffix()
+after_head = after_line(
+    lambda head: (
+        json_value if b"json" in head else markup if b"xml" in head or b"html" in head else query
+    )
+)
+"""A body after a line with its status and media type."""

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 
 class Answer(NamedTuple):
-    """What a request gets."""
-
     body: bytes
     media: str = "application/json"
     status: int = 200

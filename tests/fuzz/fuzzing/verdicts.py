@@ -38,11 +38,7 @@ def plain(said: str, verdict: Verdict) -> Verdict:
 
 
 def ended(code: int, errors: str, *, lines: Iterable[str] = ()) -> Verdict:
-    """The verdict on a command that exited with `code` and wrote `errors`.
-
-    Exit code 2 is one line; exit code 1 says at least why. `lines`: beginnings of lines that may
-    stand beside it (progress, warnings). Raises FoundError.
-    """
+    """The verdict on a command that exited with `code` and wrote `errors`."""
     if code == 0:
         # What a command says besides its result may repeat the user's own text, at any length.
         if "Traceback (most recent call last)" in errors:

@@ -37,10 +37,7 @@ class Work:
 
 
 def work(task: Work, shared: MutableSequence[float], dump: Path) -> None:
-    """Try inputs until the time or the inputs are over, then leave this process.
-
-    On SIGUSR1 every thread's stack is written to `dump`.
-    """
+    """Try inputs until the time or the inputs are over, then leave this process."""
     import signal
 
     os.setpgid(0, 0)

@@ -21,6 +21,5 @@ class Clock:
 
 
 async def settled() -> None:
-    """Let everything run that can."""
     for _ in range(30):
         await asyncio.sleep(0)

@@ -42,7 +42,6 @@ def event(data: Any) -> bytes:
 
 
 def whole(content: str | None, finish: Any = "stop", **message: Any) -> dict[str, Any]:
-    """A whole body."""
     said = {"role": "assistant", "content": content, **message}
     choice = {"index": 0, "message": said, "finish_reason": finish}
     return {"id": "x", "choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 1}}

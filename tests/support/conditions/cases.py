@@ -10,11 +10,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 
-WORKED = {
-    "A": "c1 OR c2",
-    "B": "c3 AND c4",
-    "C": "c5 AND c6",
-}
+WORKED = {"A": "c1 OR c2", "B": "c3 AND c4", "C": "c5 AND c6"}
 """The worked example of MDCR's paper: expressions by document ..."""
 WORKED_RELATIONS = (
     *(("conflicting", f"A-{a}", b) for a in ("c1", "c2") for b in ("B-c3", "C-c5")),
@@ -33,8 +29,7 @@ def conditions_file(
     more: int = 1,
     text: str = "I am new here.",
 ) -> Path:
-    """A file of documents by their expressions. Each condition has its own sentence, and `more`
-    sentences before them state nothing (c0, c1, ... where conditions leave these free)."""
+    """A file of documents by their expressions."""
     record = {
         "mdcr": 1,
         "documents": [_document(id, expression, more) for id, expression in documents.items()],

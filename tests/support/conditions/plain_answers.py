@@ -1,8 +1,4 @@
-"""Conditional answers by brute force over all assignments, without any code of the product.
-
-Conditions are numbered in document order; an assignment is a row of a truth table, whose bit i is
-condition i. Expressions are nested tuples: a number, or ("and" | "or", part, ...).
-"""
+"""Conditional answers by brute force over all assignments, without any code of the product."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -12,8 +8,7 @@ import numpy as np
 
 
 class Plain(NamedTuple):
-    """A problem. `documents`: the expression of each; `sentences`: of each condition its sentence,
-    a number that rises in document order; `relations`: (kind, first, second)."""
+    """A problem."""
 
     kind: str
     documents: Sequence[Any]

@@ -1,7 +1,4 @@
-"""The tables of docs/format.md and docs/data.md, made of what the product states.
-
-`python -m support.corpora.doc_tables` in `tests` writes them into the pages.
-"""
+"""The tables of docs/format.md and docs/data.md, made of what the product states."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -38,7 +35,6 @@ def forms_table() -> str:
 
 
 def _set_apart(rows: list[str]) -> str:
-    """With a blank line on either side."""
     return "\n".join(["", *rows, "", ""])
 
 

@@ -1,10 +1,4 @@
-"""FlashRAG's processes as forks of one that has imported it, which takes five seconds.
-
-`python -m support.corpora.flashrag_forks [METHOD MODEL CORPUS OUT]` stands for a process that
-imports by itself: it hands its standard streams to a fork that serves as FlashRAG's worker, or that
-builds an index, and ends when that does. What is lacking is the start of the interpreter and the
-imports.
-"""
+"""FlashRAG's processes as forks of one that has imported it, which takes five seconds."""
 
 import contextlib
 import json
@@ -30,10 +24,7 @@ fork_for_each(int(sys.argv[1]))
 
 @contextlib.contextmanager
 def forks(path: Path) -> Iterator[None]:
-    """Import FlashRAG in a process that forks for each that asks at the socket `path`.
-
-    It alone holds the socket: if it ends, those that ask are refused instead of waiting.
-    """
+    """Import FlashRAG in a process that forks for each that asks at the socket `path`."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
         listening.listen()

@@ -38,8 +38,6 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class HandTrace:
-    """A trace and what is expected of it."""
-
     name: str
     item: AnsweredItem
     events: tuple[Event, ...]
@@ -47,7 +45,6 @@ class HandTrace:
 
 
 def hand_traces() -> list[HandTrace]:
-    """All of them, in order of the files."""
     files = sorted(FOLDER.glob("*.yaml"))
     records = [r for file in files for r in yaml.safe_load(file.read_text("utf-8"))]
     return [_trace(record) for record in records]

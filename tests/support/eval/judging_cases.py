@@ -49,7 +49,6 @@ async def no_wait(seconds: float) -> None:
 
 
 def a_caller(url: str, prompts: Prompts | None = None, **decoding: Any) -> ModelCaller:
-    """A caller of the scripted server."""
     spec = ModelSpec.parse(f"openai:scripted@{url}")
     settings = Decoding(**{"attempts": 2, "timeout": 20.0, **decoding})
     return ModelCaller(spec, settings, prompts or Prompts.load(), sleep=no_wait)
@@ -68,7 +67,6 @@ async def align(
 
 
 def user_message(body: Mapping[str, Any]) -> str:
-    """The first user message of a request."""
     return next(m["content"] for m in body["messages"] if m["role"] == "user")
 
 

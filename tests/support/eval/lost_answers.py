@@ -1,9 +1,4 @@
-"""Draws gold answers that retrieved passages mention, from data sets; the same ones every time.
-
-A search with the question's text is all that is done for it, so that each of them is lost.
-Labels, whether a passage states the answer, are kept by a case's digest in
-tests/eval/lost_answers.jsonl; texts are not.
-"""
+"""Draws gold answers that retrieved passages mention, from data sets; the same ones every time."""
 
 import hashlib
 import json

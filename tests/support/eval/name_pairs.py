@@ -1,7 +1,4 @@
-"""Draws pairs of a predicted name and a gold answer from data sets, the same ones every time.
-
-Labels are kept by a pair's digest in tests/eval/name_pairs.jsonl; texts are not.
-"""
+"""Draws pairs of a predicted name and a gold answer from data sets, the same ones every time."""
 
 import hashlib
 import json
@@ -36,7 +33,6 @@ def head(text: str) -> str:
 
 
 def drawn_pairs(data: Path) -> list[NamePair]:
-    """The 300 pairs."""
     rng = Random(SEED)
     alike, others = ambignq_pairs(data)
     pools = (

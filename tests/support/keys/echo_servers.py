@@ -1,8 +1,4 @@
-"""Servers on the loopback that repeat the key they were sent, however they answer.
-
-with EchoServer() as server:
-    server.answers["/retrieve"] = "401"    # else "success"; see `KINDS`
-"""
+"""Servers on the loopback that repeat the key they were sent, however they answer."""
 
 import base64
 import json
@@ -48,13 +44,7 @@ def in_base64(key: str) -> list[str]:
 
 
 class EchoServer(LoopbackServer):
-    """Speaks chat completions, Search-R1's protocol, SPARQL and MCP, each at its path.
-
-    `sent`: by path the Authorization headers of all requests, "" for none. `answers`: by path the
-    kind of failure with which a request is answered; `spared`: how many are answered well before,
-    `failing`: how many fail then, None for all. `elsewhere`: where redirects
-    lead. `chat` makes the message of a model from the request and the key that came with it.
-    """
+    """Speaks chat completions, Search-R1's protocol, SPARQL and MCP, each at its path."""
 
     def __init__(self, chat: Callable[[Body, str], Body] | None = None) -> None:
         super().__init__()
@@ -65,7 +55,6 @@ class EchoServer(LoopbackServer):
         self.chat = chat or (lambda _, key: {"content": echo(key)})
 
     def at(self, path: str) -> str:
-        """The address of a path."""
         return f"http://{self.host}{path}"
 
     def app(self) -> web.Application:
@@ -95,7 +84,6 @@ class EchoServer(LoopbackServer):
         return _rows(body + request.query_string, key)
 
     def _is_turn(self) -> bool:
-        """Whether the next request fails."""
         if self.spared:
             self.spared -= 1
             return False

@@ -22,7 +22,6 @@ TRIPLES = f"""
 
 
 def aurora_kg(folder: Path) -> Path:
-    """The folder of the graph, built in `folder`."""
     (folder / "g.nt").write_text(TRIPLES)
     build_kg([folder / "g.nt"], folder / "G")
     return folder / "G"

@@ -20,7 +20,6 @@ class Process(NamedTuple):
 
 
 def processes() -> list[Process]:
-    """All that there are."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -44,22 +43,16 @@ def query_processes(keeper: int) -> list[Process]:
 
 
 def open_files() -> int:
-    """How many handles this process holds."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def resident_bytes() -> int:
-    """The memory that this process has now."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def wait_until_busy(keeper: int, ticks: int = 5) -> Process:
-    """The one query process of a keeper, once it has computed for 50 ms.
-
-    Only after a first answer: until then the child that computes may be the one that reads the
-    graph.
-    """
+    """The one query process of a keeper, once it has computed for 50 ms."""
     while True:
         for process in query_processes(keeper):
             if process.busy >= ticks:

@@ -37,7 +37,6 @@ Row = tuple[tuple[str, str], ...]
 
 
 def small_store() -> pyoxigraph.Store:
-    """The films."""
     store = pyoxigraph.Store()
     store.update(f"{PREFIXES} INSERT DATA {{ {TRIPLES} }}")
     return store

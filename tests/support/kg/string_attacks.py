@@ -4,7 +4,6 @@ import random
 import socket
 import threading
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 
 import pyoxigraph
@@ -60,12 +59,7 @@ class Listener:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with socket.create_connection(self._server.getsockname()) as connection:
             connection.sendall(b"stop")
         self._thread.join()

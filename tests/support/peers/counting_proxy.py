@@ -42,7 +42,6 @@ class CountingProxy(LoopbackServer):
 
     @property
     def failures(self) -> list[Exchange]:
-        """The exchanges that the server answered with an error."""
         return [one for one in self.exchanges if one.status >= 400]
 
     def check_nothing_in_vain(self) -> None:

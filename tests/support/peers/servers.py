@@ -19,15 +19,7 @@ _LITELLM = Path(__file__).parent / "litellm.yaml"
 
 @dataclass(frozen=True)
 class Peer:
-    """A server and its manners.
-
-    `command`: what starts it, given its environment's folder and one to write into; it picks a free
-    port. `model`: that answers whatever it can. `unknown`: what comes of a model that it has not
-    (stopped: one request, and the run ends; answered: it has one model under any name). `overflow`:
-    the model that meets its context window, and `at_overflow` the kind of the error that is
-    recorded, None where it answers beyond it. `streams_usage`: it counts the tokens of streams.
-    `refuses`: the fields that it refuses.
-    """
+    """A server and its manners."""
 
     name: str
     command: Callable[[Path, Path], list[str]]
@@ -40,12 +32,10 @@ class Peer:
 
     @property
     def environment(self) -> Path:
-        """Where it is installed."""
         return FOLDER / self.name
 
     @property
     def is_installed(self) -> bool:
-        """Whether install.sh has been here."""
         return (self.environment / "bin" / "python").exists()
 
 
@@ -66,33 +56,17 @@ def _litellm(environment: Path, _: Path) -> list[str]:
 
 
 LLAMA_CPP = Peer(
-    "llama-cpp",
-    _llama_cpp,
-    "smollm2",
-    unknown="answered",
-    overflow="smollm2",
-    at_overflow="context_length",
-    streams_usage=False,
-    refuses=frozenset({"response_format"}),
-)
+    "llama-cpp", _llama_cpp, "smollm2", unknown="answered", overflow="smollm2",
+    at_overflow="context_length", streams_usage=False, refuses=frozenset({"response_format"}),
+)  # fmt: skip
 TRANSFORMERS = Peer(
-    "transformers",
-    _transformers,
-    "{folder}/tiny",
-    unknown="stopped",
-    overflow="{folder}/tiny",
-    at_overflow=None,
-    streams_usage=True,
-)
+    "transformers", _transformers, "{folder}/tiny", unknown="stopped", overflow="{folder}/tiny",
+    at_overflow=None, streams_usage=True,
+)  # fmt: skip
 LITELLM = Peer(
-    "litellm",
-    _litellm,
-    "answers",
-    unknown="stopped",
-    overflow="overflow",
-    at_overflow="context_length",
-    streams_usage=True,
-)
+    "litellm", _litellm, "answers", unknown="stopped", overflow="overflow",
+    at_overflow="context_length", streams_usage=True,
+)  # fmt: skip
 PEERS = (LLAMA_CPP, TRANSFORMERS, LITELLM)
 
 
@@ -117,14 +91,9 @@ def running(peer: Peer, folder: Path) -> Iterator[str]:
         "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
     }
     process = subprocess.Popen(
-        command,
-        env=environment,
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
+        command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace",
+    )  # fmt: skip
     try:
         yield _address(process, folder / "log.txt")
     finally:

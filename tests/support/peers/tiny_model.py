@@ -27,15 +27,8 @@ def write_tiny_model(folder: Path) -> None:
     ).save_pretrained(folder)
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=len(letters),
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=2048,
-        bos_token_id=0,
-        eos_token_id=1,
-        pad_token_id=1,
-    )
+        vocab_size=len(letters), hidden_size=16, intermediate_size=32, num_hidden_layers=1,
+        num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=2048,
+        bos_token_id=0, eos_token_id=1, pad_token_id=1,
+    )  # fmt: skip
     LlamaForCausalLM(config).save_pretrained(folder)

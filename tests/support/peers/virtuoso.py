@@ -1,7 +1,4 @@
-"""A Virtuoso server of its own, in a folder of its own, on ports that were free.
-
-with Virtuoso(folder, nt_gz) as server: RemoteKg(server.address)
-"""
+"""A Virtuoso server of its own, in a folder of its own, on ports that were free."""
 
 import ctypes
 import re
@@ -67,7 +64,6 @@ class Virtuoso:
 
     @property
     def version(self) -> str:
-        """As it says in its log."""
         found = re.search(r"Version ([\d.]+)", (self._folder / "v.log").read_text())
         return found[1] if found else "?"
 

@@ -82,7 +82,6 @@ class NodeRun:
 
     @property
     def shown(self) -> list[str]:
-        """The tool results in the last request."""
         messages = self.server.requests[-1]["messages"]
         return [message["content"] for message in messages if message["role"] == "tool"]
 

@@ -22,7 +22,6 @@ ANSWER = json.dumps({"reasoning": "r", "answers": {"default": ["Ann"]}})
 
 
 def write_tools(folder: Path, code: str, name: str = "tools.py") -> Path:
-    """A plug-in's file."""
     path = folder / name
     path.write_text(HEAD + code)
     return path
@@ -72,14 +71,12 @@ class ToolRun:
         )
 
 
-def run_tools(
-    server: ChatServer, folder: Path, *specs: str, count: int = 3, **more: Any
-) -> ToolRun:
+def run_tools(server: ChatServer, folder: Path, *specs: str, **more: Any) -> ToolRun:
     """Run; the script is the server's own."""
     system = System(
         model=f"openai:scripted@{server.url}", tools=specs, **{"budget_shown": "off", **more}
     )
-    made = run(write_questions(folder, count), system, out=folder / "run")
+    made = run(write_questions(folder), system, out=folder / "run")
     return read_run(made, server)
 
 

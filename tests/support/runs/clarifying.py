@@ -1,9 +1,4 @@
-"""Three questions that are asked back, and a scripted model's part in each stage.
-
-Of q1 it finds both options, of q2 it finds no ambiguity unless it lists the answers, and it asks
-q3 back although that has one reading. Told answers it asks worse: one option, an option twice, and
-a text that is not of the form.
-"""
+"""Three questions that are asked back, and a scripted model's part in each stage."""
 
 import json
 from pathlib import Path
@@ -47,14 +42,12 @@ ANSWERED = {
 
 
 def write_questions(folder: Path) -> str:
-    """The questions as a file of the native format."""
     file = folder / "asked.jsonl"
     file.write_text("\n".join(map(json.dumps, QUESTIONS)))
     return str(file)
 
 
 def stage_of(body: Body) -> str:
-    """Which stage a request is of, by what it is told to do."""
     system = body["messages"][0]["content"]
     if '"ambiguous":' in system:
         return "detection"
@@ -64,7 +57,6 @@ def stage_of(body: Body) -> str:
 
 
 def said_by_user(body: Body) -> str:
-    """What the conversation began with."""
     return str(body["messages"][1]["content"])
 
 
@@ -74,7 +66,6 @@ def named_in(body: Body) -> str:
 
 
 def option_of(body: Body) -> str:
-    """The option that is answered."""
     return said_by_user(body).rpartition(": ")[2]
 
 

@@ -21,7 +21,6 @@ def lasting(value: Any) -> Any:
 
 
 def exported(run: Path) -> list[str]:
-    """The lines of an export with all traces."""
     with closing(open_run(run)) as reader:
         return [
             json.dumps(lasting(json.loads(line))) for line in export_lines(reader, with_events=True)
@@ -29,5 +28,4 @@ def exported(run: Path) -> list[str]:
 
 
 def scored(run: Path) -> str:
-    """All scores."""
     return json.dumps(lasting(score(run).to_json()))

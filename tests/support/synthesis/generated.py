@@ -28,7 +28,6 @@ def from_world(folder: Path, entities: int, count: int, seed: int) -> tuple[list
 
 
 def slice_schema() -> Schema:
-    """What is declared of the real films."""
     return merge({"films": load_domain(SLICE / "films.yaml")})
 
 

@@ -53,7 +53,6 @@ OTHER = "<http://example.org/film>"
 
 
 def little_schema() -> Schema:
-    """What may be said of the little graph."""
     import yaml
 
     return merge({"little": Domain.model_validate(yaml.safe_load(SCHEMA))})

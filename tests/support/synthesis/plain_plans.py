@@ -8,7 +8,6 @@ Held = dict[str, frozenset[Fact]]  # member -> the facts that lead to it
 
 
 def evaluate(plan: list[dict], kg: PlainKg, schema: PlainSchema) -> list[Held]:
-    """The set of each step in turn."""
     sets: list[Held] = []
     for step in plan:
         sets.append(STEPS[step["op"]](step, sets, kg, schema))

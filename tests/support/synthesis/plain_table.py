@@ -5,15 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 CLASSES = {
-    "1": 1,
-    "2": 2,
-    "3": 3,
-    "4 to 5": 5,
-    "6 to 8": 8,
-    "9 to 12": 12,
-    "13 to 20": 20,
+    "1": 1, "2": 2, "3": 3, "4 to 5": 5, "6 to 8": 8, "9 to 12": 12, "13 to 20": 20,
     "21 to 45": 45,
-}
+}  # fmt: skip
 
 
 def table_of(file: Path, *, ambiguous: bool) -> dict[str, float | None]:
@@ -32,16 +26,11 @@ def table_of(file: Path, *, ambiguous: bool) -> dict[str, float | None]:
         if "entities" in question.get("meta", {}):
             entities.append(question["meta"]["entities"])
     return {
-        "questions": len(words),
-        "words": mean(words),
-        "answers": mean(answers),
-        "branch_answers": mean(shares),
-        "steps": mean(steps),
-        "entities": mean(entities),
-        "branches": mean(branches),
-        "most_branches": max(branches, default=None),
+        "questions": len(words), "words": mean(words), "answers": mean(answers),
+        "branch_answers": mean(shares), "steps": mean(steps), "entities": mean(entities),
+        "branches": mean(branches), "most_branches": max(branches, default=None),
         "with_alternatives": several,
-    }
+    }  # fmt: skip
 
 
 def counts_of(file: Path, *, ambiguous: bool) -> dict[str, dict[str, int]]:

@@ -8,12 +8,11 @@ import os
 import select
 import shutil
 import subprocess
-import time
-from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+PATIENCE = 60
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
     "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
@@ -31,8 +30,8 @@ def find_chromium() -> str | None:
 class Chromium:
     """One browser with one page. Requests, console messages and uncaught errors are kept."""
 
-    def __init__(self, program: str, profile: Path, patience: float = 60) -> None:
-        self.patience, self.requests, self.complaints = patience, list[str](), list[str]()
+    def __init__(self, program: str, profile: Path) -> None:
+        self.requests, self.complaints = list[str](), list[str]()
         self._number, self._rest, self._session = 0, b"", None
         self._events: list[dict[str, Any]] = []
         to_browser, ours = os.pipe()
@@ -60,7 +59,6 @@ class Chromium:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Ask, and read until the answer is there."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if self._session:
@@ -72,25 +70,17 @@ class Chromium:
                 assert "error" not in got, (method, got)
                 return got["result"]
 
-    def open(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> float:
-        """Open a page at a size; the seconds until it has loaded."""
+    def open(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+        """Open a page at a size, until it has loaded."""
         self.requests.clear()
         self.complaints.clear()
         self._events.clear()
-        self.size(width, height)
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1}
+        self.call("Emulation.setDeviceMetricsOverride", **screen, mobile=width < 600)
         self.media("screen", dark=dark)
-        begun = time.monotonic()
         self.call("Page.navigate", url=url)
         while not any(event["method"] == "Page.loadEventFired" for event in self._events):
             self._read()
-        return time.monotonic() - begun
-
-    def size(self, width: int, height: int) -> None:
-        """Change the size of the page."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width, height=height, deviceScaleFactor=1, mobile=width < 600,
-        )  # fmt: skip
 
     def media(self, medium: str, *, dark: bool = False) -> None:
         """`screen` or `print`, and which colours the reader prefers."""
@@ -105,33 +95,16 @@ class Chromium:
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
-    def screenshot(self, path: Path, *, whole: bool = False) -> None:
-        """A picture of what is to be seen, or of the whole page."""
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(b64decode(found["data"]))
-
-    def pdf(self) -> bytes:
-        """The page as it is printed on A4."""
-        self.media("print")
-        found = self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)
-        return b64decode(found["data"])
-
     def close(self) -> None:
-        """End the browser, and wait for it."""
         self._session = None
         self.call("Browser.close")
-        self._process.wait(self.patience)
+        self._process.wait(PATIENCE)
         os.close(self._in)
         os.close(self._out)
 
-    def kill(self) -> None:
-        """End it at once."""
-        self._process.kill()
-        self._process.wait()
-
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            ready, _, _ = select.select([self._out], [], [], self.patience)
+            ready, _, _ = select.select([self._out], [], [], PATIENCE)
             assert ready, "the browser says nothing"
             more = os.read(self._out, 1 << 20)
             assert more, "the browser has ended"

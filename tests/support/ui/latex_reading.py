@@ -13,7 +13,6 @@ _LOOKS = re.compile(r"\\(scriptsize|itshape|raggedright|centering)\b ?")
 
 
 def said(text: str) -> str:
-    """What a piece of a table says."""
     text = _LOOKS.sub("", text)
     for command, sign in _SIGNS.items():
         text = text.replace(command, sign)

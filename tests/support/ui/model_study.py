@@ -1,10 +1,4 @@
-"""A study of three models in four settings over six questions, small enough to work out by hand.
-
-An item is written as its answers, "|" standing between branches: letters that the question's gold
-branch has are right, x and y are wrong in every branch, y stands in the evidence. After a space
-come what was never retrieved (-), what extraction lost (/) and a tool call that brought nothing
-(!); `failed` is an item that ended in an error.
-"""
+"""A study of three models in four settings over six questions, small enough to work out by hand."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

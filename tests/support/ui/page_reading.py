@@ -64,10 +64,8 @@ class Page(HTMLParser):
             self.text += data
 
     def attribute(self, name):
-        """All values of an attribute."""
         return [found[name] for _, found in self.elements if name in found]
 
 
 def words(text):
-    """On one line."""
     return " ".join(text.split())

@@ -102,7 +102,6 @@ class Writing:
         self._keep(item)
 
     def turn(self, item: int) -> None:
-        """One more event."""
         self._journals[item].event("model", {**TURN, "turn": 1})
         self._keep(item)
 
@@ -139,18 +138,15 @@ class WritingProcess:
         self._answered()
 
     def tell(self, *words: object) -> None:
-        """One line, and its answer."""
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
         self._answered()
 
     def end(self) -> int:
-        """Let it close the run; its exit code."""
         self.process.stdin.close()
         return self.process.wait()
 
     def kill(self) -> None:
-        """As `kill -9` does."""
         self.process.kill()
         self.process.wait()
 

@@ -48,7 +48,6 @@ class Graph:
 
     @cached_property
     def statements(self) -> list[Statement]:
-        """Every direct statement."""
         return [
             (subject, prop, value)
             for subject, held in self.values.items()
@@ -70,11 +69,9 @@ class Graph:
         return self.labels[entity][0]
 
     def of(self, entity: str, prop: str) -> list[str]:
-        """The values of one property of one entity; none where it has none."""
         return self.values.get(entity, {}).get(prop, [])
 
     def having(self, value: str, prop: str) -> list[str]:
-        """The subjects that have a value."""
         return self._subjects.get((prop, value), [])
 
     @cached_property

@@ -12,44 +12,20 @@ HARBOR, REMAKE, MARA, ILSE, PRIZE = (f"Q{2_000_000_001 + n}" for n in range(5))
 FILM, AWARD, HUMAN, FEMALE, DIRECTOR = "Q11424", "Q4220917", "Q5", "Q6581072", "Q2526255"
 
 LABELS = {
-    HARBOR: "The Silent Harbor",
-    REMAKE: "The Silent Harbor",
-    MARA: "Mara Voss",
-    ILSE: "Ilse Brandt",
-    PRIZE: "Orlan Prize",
-    FILM: "film",
-    AWARD: "film award",
-    HUMAN: "human",
-    FEMALE: "female",
-    DIRECTOR: "film director",
-    "P31": "instance of",
-    "P57": "director",
-    "P577": "publication date",
-    "P21": "sex or gender",
-    "P106": "occupation",
-    "P569": "date of birth",
-    "P166": "award received",
-    "P2047": "duration",
-}
+    HARBOR: "The Silent Harbor", REMAKE: "The Silent Harbor", MARA: "Mara Voss",
+    ILSE: "Ilse Brandt", PRIZE: "Orlan Prize", FILM: "film", AWARD: "film award", HUMAN: "human",
+    FEMALE: "female", DIRECTOR: "film director", "P31": "instance of", "P57": "director",
+    "P577": "publication date", "P21": "sex or gender", "P106": "occupation",
+    "P569": "date of birth", "P166": "award received", "P2047": "duration",
+}  # fmt: skip
 STATEMENTS = [
-    (HARBOR, "P31", FILM),
-    (HARBOR, "P57", MARA),
-    (HARBOR, "P577", "1976-03-14"),
-    (HARBOR, "P2047", "118"),
-    (HARBOR, "P166", PRIZE),
-    (REMAKE, "P31", FILM),
-    (REMAKE, "P57", ILSE),
-    (REMAKE, "P577", "1998-10-01"),
-    (MARA, "P31", HUMAN),
-    (MARA, "P21", FEMALE),
-    (MARA, "P106", DIRECTOR),
-    (MARA, "P569", "1931-05-02"),
-    (ILSE, "P31", HUMAN),
-    (ILSE, "P21", FEMALE),
-    (ILSE, "P106", DIRECTOR),
-    (ILSE, "P569", "1950-12-24"),
-    (PRIZE, "P31", AWARD),
-]
+    (HARBOR, "P31", FILM), (HARBOR, "P57", MARA), (HARBOR, "P577", "1976-03-14"),
+    (HARBOR, "P2047", "118"), (HARBOR, "P166", PRIZE), (REMAKE, "P31", FILM),
+    (REMAKE, "P57", ILSE), (REMAKE, "P577", "1998-10-01"), (MARA, "P31", HUMAN),
+    (MARA, "P21", FEMALE), (MARA, "P106", DIRECTOR), (MARA, "P569", "1931-05-02"),
+    (ILSE, "P31", HUMAN), (ILSE, "P21", FEMALE), (ILSE, "P106", DIRECTOR),
+    (ILSE, "P569", "1950-12-24"), (PRIZE, "P31", AWARD),
+]  # fmt: skip
 TITLES = {HARBOR: "The Silent Harbor (1976 film)", REMAKE: "The Silent Harbor (1998 film)"}
 FILMS = {HARBOR: "1976 film directed by Mara Voss", REMAKE: "1998 film"}
 ARTICLES = {

@@ -76,12 +76,7 @@ def about(world: World, statement: Statement) -> Iterator[Passage]:
 
 
 def tells(world: World, passage: Passage, statement: Statement) -> bool:
-    """Whether a passage about one end of a statement names the other end beside a cue.
-
-    All of it stands in one sentence: the value (or, in an article about the value, the subject),
-    told apart where others have its name, a word for the relation, and the years that the
-    statement has. Sex is told by pronouns.
-    """
+    """Whether a passage about one end of a statement names the other end beside a cue."""
     subject, prop, value = statement
     if prop == "P21":
         return passage.entity == subject and bool(GENDERS[value][0].search(passage.text))
@@ -110,10 +105,7 @@ def _years_beside(world: World, sentence: Sentence, other: str, prop: str) -> It
 
 
 def _years_of(sentence: Sentence, mention: Mention, own: set[int]) -> list[int]:
-    """The years between a name and the next one, or else between the last one and this.
-
-    A year that only tells the name apart, "(1976 film)", does not count as one.
-    """
+    """The years between a name and the next one, or else between the last one and this."""
     before = max((m.end for m in sentence.mentions if m.end <= mention.start), default=0)
     after = min((m.start for m in sentence.mentions if m.start >= mention.end), default=None)
     following = _years(sentence.text[mention.end : after])

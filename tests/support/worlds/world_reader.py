@@ -1,8 +1,4 @@
-"""Reads the files of a world with the standard library alone.
-
-The tests of a world's fidelity stand on this. It shares no code, table or word list with what
-makes worlds: a fault there cannot hide itself here.
-"""
+"""Reads the files of a world with the standard library alone."""
 
 import json
 from collections import defaultdict

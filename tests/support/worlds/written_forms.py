@@ -27,10 +27,7 @@ _AT_ONCE = 50
 
 @dataclass(frozen=True)
 class Written:
-    """A form that is written for an entity; "" where the text around it does not say for which.
-
-    `origin`: the tool or the kind of text that writes it.
-    """
+    """A form that is written for an entity; "" where the text around it does not say for which."""
 
     form: str
     name: str
@@ -69,8 +66,6 @@ def _of_passage(world: World, entity: str, title: str, text: str, origin: str) -
 
 
 class Tools:
-    """All built-in tools over a world."""
-
     def __init__(self, world: World) -> None:
         folder = world.folder
         build_index(folder, "bm25")

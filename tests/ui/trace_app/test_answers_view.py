@@ -7,13 +7,8 @@ from textual.app import App, ComposeResult
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.ui.trace_app.answers_view import AnswersView
 from branchwise.ui.traces.trace import AnswerLine, BranchLines
-from support.ui.trace_app.screen_text import (
-    check_frame,
-    place_of,
-    screen_lines,
-    screen_text,
-    style_of,
-)
+from support.ui.trace_app.screen_text import check_frame, place_of, screen_lines, screen_text
+from support.ui.trace_app.waiting import driven
 
 LOST = AnswerLine(
     "Val Kilmer", "missing", "lost in extraction · step 3 [s1]", (EvidencePlace(3, 2, "s1"),)
@@ -53,9 +48,7 @@ class Answers(App[None]):
 
 
 async def test_where_there_is_room_gold_and_predicted_stand_side_by_side() -> None:
-    app = Answers([HEAT, KONG, ALONE])
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    async with driven(Answers([HEAT, KONG, ALONE])) as (app, _pilot):
         lines = [line.strip() for line in screen_lines(app)]
         assert lines[0] == "Heat (1995 film)"
         assert lines[1:3] == ["= Heat", "= the film Heat"]
@@ -69,28 +62,8 @@ async def test_where_there_is_room_gold_and_predicted_stand_side_by_side() -> No
         check_frame(app)
 
 
-async def test_where_it_is_narrow_one_column_is_below_the_other() -> None:
-    app = Answers([HEAT])
-    async with app.run_test(size=(40, 24)) as pilot:
-        await pilot.pause()
-        shown = screen_text(app)
-        assert shown.index("Jon Voight") < shown.index("predicted 2") < shown.index("Fay Wray")
-        assert "lost in extraction · step 3 [s1]" in shown
-        check_frame(app)
-
-
-async def test_each_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
-    app = Answers([HEAT, ALONE])
-    async with app.run_test(size=(40, 24)) as pilot:
-        await pilot.pause()
-        colours = {str(style_of(app, sign).color) for sign in "✓○✗"}
-        assert len(colours) == 3
-
-
 async def test_enter_or_a_click_on_an_answer_asks_for_its_place() -> None:
-    app = Answers([HEAT])
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    async with driven(Answers([HEAT])) as (app, pilot):
         await pilot.press("down", "down", "enter")
         assert app.jumps == ["Val Kilmer"]
         await pilot.click(offset=place_of(app, "never retrieved"))
@@ -101,27 +74,15 @@ async def test_enter_or_a_click_on_an_answer_asks_for_its_place() -> None:
 
 
 async def test_the_next_lost_one_is_of_gold_and_goes_round() -> None:
-    app = Answers([HEAT, KONG, ALONE])
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    async with driven(Answers([HEAT, KONG, ALONE])) as (app, _pilot):
         found = [app.view.next_lost(1) for _ in range(4)]
         assert found == [LOST, NEVER, MOVED, LOST]
         assert app.view.next_lost(-1) == MOVED
 
 
-async def test_none_lost_is_none() -> None:
-    right = BranchLines("Heat", ("Heat",), (AnswerLine("Al Pacino", "right"),), ())
-    app = Answers([right])
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        assert app.view.next_lost(1) is None
-
-
 async def test_the_answer_under_the_cursor_is_brought_into_view() -> None:
     many = tuple(AnswerLine(f"answer {n}", "missing", "never retrieved") for n in range(12))
-    app = Answers([BranchLines("Heat", (), many, ())])
-    async with app.run_test(size=(60, 6)) as pilot:
-        await pilot.pause()
+    async with driven(Answers([BranchLines("Heat", (), many, ())]), (60, 6)) as (app, pilot):
         assert "answer 9" not in screen_text(app)
         await pilot.press(*["down"] * 10)
         assert "answer 9" in screen_text(app)
@@ -130,8 +91,7 @@ async def test_the_answer_under_the_cursor_is_brought_into_view() -> None:
 
 
 async def test_no_answers_at_all_is_said() -> None:
-    app = Answers([])
-    async with app.run_test(size=(60, 5)) as pilot:
+    async with driven(Answers([]), (60, 5)) as (app, pilot):
         await pilot.press("down", "enter")
         assert "no answers" in screen_text(app)
         assert app.jumps == []

@@ -11,7 +11,7 @@ from textual.binding import Binding
 from branchwise.base.errors import InputError
 from branchwise.runs.store import RunStore
 from branchwise.ui.trace_app import app as app_module
-from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
+from branchwise.ui.trace_app.app import TraceApp
 from branchwise.ui.trace_app.background import run_aside
 from branchwise.ui.trace_app.compare_screen import CompareScreen
 from branchwise.ui.trace_app.trace_screen import TraceScreen
@@ -19,11 +19,9 @@ from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
 from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app.film_runs import GOLD, base_run, begin, fail, finish, new_run
-from support.ui.trace_app.question_list import AGAIN, bar, listed, under_cursor
+from support.ui.trace_app.question_list import AGAIN, listed, under_cursor
 from support.ui.trace_app.screen_text import check_frame, check_snapshot, screen_lines, screen_text
-from support.ui.trace_app.waiting import means_shown, resized, until
-
-SMALL = (80, 24)
+from support.ui.trace_app.waiting import driven, means_shown, resized, until
 
 
 @pytest.fixture
@@ -57,8 +55,7 @@ def row_of(app: TraceApp, id: str) -> str:
 
 
 async def test_help_lists_every_key_of_the_screen(base: RunView, other: RunView) -> None:
-    app = TraceApp([base, other])
-    async with app.run_test(size=(80, 40)) as pilot:
+    async with driven(TraceApp([base, other]), (80, 40)) as (app, pilot):
         described = {
             binding.tooltip
             for _, binding, _, _ in app.screen.active_bindings.values()
@@ -75,8 +72,7 @@ async def test_help_lists_every_key_of_the_screen(base: RunView, other: RunView)
 
 
 async def test_help_is_wrapped_where_it_is_narrow(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=(40, 100)) as pilot:
+    async with driven(TraceApp([base]), (40, 100)) as (app, pilot):
         described = [b.tooltip for _, b, _, _ in app.screen.active_bindings.values() if b.tooltip]
         await pilot.press("question_mark")
         await pilot.pause()
@@ -97,8 +93,7 @@ def test_every_key_in_the_footer_is_explained() -> None:
 
 
 async def test_the_palette_does_what_keys_do(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base])) as (app, pilot):
         await pilot.press("ctrl+p", *"subset")
         await until(pilot, lambda: "unambiguous questions" in screen_text(app))
         await pilot.press("enter")
@@ -106,8 +101,7 @@ async def test_the_palette_does_what_keys_do(base: RunView) -> None:
 
 
 async def test_labels_that_nobody_saved_fill_themselves_in(unlabelled: RunView) -> None:
-    app = TraceApp([unlabelled])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([unlabelled])) as (app, pilot):
         await until(pilot, lambda: "retrieved but lost" in row_of(app, "heat"))
         await until(pilot, lambda: "unsupported" in row_of(app, "alien"))
 
@@ -116,8 +110,7 @@ async def test_a_live_run_fills_in_and_the_cursor_stays(
     fresh: RunView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(app_module, "FOLLOW_SECONDS", 0.02)
-    app = TraceApp([fresh], live=True)
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([fresh], live=True)) as (app, pilot):
         await pilot.press("down", "down")
         with RunStore(fresh.path) as store:
             pending = {item.question.id: item for item in store.pending()}
@@ -131,26 +124,8 @@ async def test_a_live_run_fills_in_and_the_cursor_stays(
         assert under_cursor(app) == "alien"
 
 
-async def test_a_live_run_that_is_sorted_keeps_the_cursor_on_its_question(
-    fresh: RunView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(app_module, "FOLLOW_SECONDS", 0.02)
-    app = TraceApp([fresh], live=True)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.press("s", "s", "s", "s", "S", "down")
-        assert screen_lines(app)[1].split("   ")[0] == " 6 questions · by P, highest first"
-        assert screen_lines(app)[1].rstrip().endswith("followed")
-        assert under_cursor(app) == "heat"
-        with RunStore(fresh.path) as store:
-            pending = {item.question.id: item for item in store.pending()}
-            await finish(store, pending["tron"], GOLD["tron"][1])
-            await until(pilot, lambda: listed(app)[0] == "tron")
-        assert under_cursor(app) == "heat"
-
-
 async def test_a_run_that_is_not_followed_is_read_again_on_demand(fresh: RunView) -> None:
-    app = TraceApp([fresh])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([fresh])) as (app, pilot):
         await until(pilot, lambda: "kong" in screen_text(app))
         with RunStore(fresh.path) as store:
             first = next(iter(store.pending()))
@@ -162,56 +137,17 @@ async def test_a_run_that_is_not_followed_is_read_again_on_demand(fresh: RunView
         await until(pilot, lambda: "1.00 1.00 1.00" in row_of(app, "kong"))
 
 
-async def test_a_run_that_is_added_is_shown_and_can_be_compared_with(
-    base: RunView, other: RunView
-) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
-        app.add_run(other)
-        await until(pilot, lambda: "gpt-6-luna" in screen_text(app))
-        await until(pilot, lambda: "tab Run" in screen_text(app))
-        await pilot.press("c")
-        assert isinstance(app.screen, CompareScreen)
-
-
-async def test_a_start_opens_the_trace_and_leaves_the_list_at_its_question(
-    base: RunView, other: RunView
-) -> None:
-    app = TraceApp([base, other], start=OpenQuestion("alien", step=2))
-    async with app.run_test(size=SMALL) as pilot:
-        assert isinstance(app.screen, TraceScreen)
-        await pilot.press("q")
-        assert under_cursor(app) == "alien"
-    app = TraceApp([base, other], start=OpenQuestion("heat", compare=True))
-    async with app.run_test(size=SMALL) as pilot:
-        assert isinstance(app.screen, CompareScreen)
-
-
-async def test_neighbours_follow_the_list_as_it_is_arranged(base: RunView, other: RunView) -> None:
-    app = TraceApp([base, other])
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.press("slash", *"directed", "enter", "s", "S")
-        # tron, jaws, brazil, alien: rows 5, 3, 4, 2 of the run.
-        assert [app.neighbour(base, 3, by) for by in (-1, 1)] == [5, 4]
-        assert [app.neighbour(base, 5, -1), app.neighbour(base, 2, 1)] == [None, None]
-        # A row that is not shown leads to the ends; another run has its own order.
-        assert [app.neighbour(base, 0, 1), app.neighbour(base, 0, -1)] == [5, 2]
-        assert app.neighbour(other, 0, 1) == 1
-
-
 async def test_a_question_that_the_other_run_lacks_is_one_line(
     base: RunView, hostile: RunView
 ) -> None:
-    app = TraceApp([base, hostile])
-    async with app.run_test(size=SMALL, notifications=True) as pilot:
+    async with driven(TraceApp([base, hostile]), notifications=True) as (app, pilot):
         await pilot.press("c")
         await until(pilot, lambda: "has no question 'kong'" in screen_text(app))
         assert len(app.screen_stack) == 1
 
 
 async def test_hostile_texts_stay_in_their_cells(hostile: RunView, size: tuple[int, int]) -> None:
-    app = TraceApp([hostile])
-    async with app.run_test(size=size, notifications=True) as pilot:
+    async with driven(TraceApp([hostile]), size, notifications=True) as (app, pilot):
         check_frame(app)
         await pilot.press("s", "s", "t")
         check_frame(app)
@@ -247,26 +183,12 @@ async def test_work_aside_brings_its_result_or_one_line(base: RunView) -> None:
     def broken() -> int:
         raise ValueError("broken [bold]in\ntwo")
 
-    async with app.run_test(size=SMALL, notifications=True) as pilot:
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
         run_aside(app, lambda: 7, results.append, app.fail)
         await until(pilot, lambda: results == [7])
         run_aside(app, broken, results.append, app.fail)
         await until(pilot, lambda: "broken [bold]in two" in screen_text(app))
         assert results == [7]
-
-
-async def test_a_failure_of_labelling_is_one_line(
-    unlabelled: RunView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def label_some(self: RunView, seconds: float) -> frozenset[int]:
-        raise RuntimeError("labels are off")
-
-    monkeypatch.setattr(RunView, "label_some", label_some)
-    app = TraceApp([unlabelled])
-    async with app.run_test(size=SMALL, notifications=True) as pilot:
-        await until(pilot, lambda: "labels are off" in screen_text(app))
-        await pilot.press("down", "s")
-        assert bar(app) == "6 questions · by id, from A"
 
 
 QUITS_AT_ONCE = """

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from branchwise.agents.journal import CallKey
 from branchwise.runs.store import RunSpec, RunStore, create_run
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.compare_screen import CompareScreen
@@ -15,14 +14,8 @@ from branchwise.ui.trace_app.step_view import StepView
 from branchwise.ui.traces.runs import RunView
 from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app import film_runs
-from support.ui.trace_app.screen_text import (
-    check_frame,
-    check_snapshot,
-    screen_lines,
-    screen_text,
-    style_of,
-)
-from support.ui.trace_app.waiting import resized, until
+from support.ui.trace_app.screen_text import check_frame, check_snapshot, screen_lines, screen_text
+from support.ui.trace_app.waiting import driven, resized, until
 
 Size = tuple[int, int]
 
@@ -55,30 +48,14 @@ async def settled(pilot: Pilot[None]) -> None:
 
 
 async def test_both_runs_stand_side_by_side(base: RunView, other: RunView, size: Size) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=size) as pilot:
+    async with driven(comparing(base, other), size) as (app, pilot):
         await settled(pilot)
         check_frame(app)
         check_snapshot(app, "compare")
 
 
-async def test_tab_goes_to_the_other_side_and_shows_its_step(base: RunView, other: RunView) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        assert "Robert De Niro" not in screen_text(app)
-        await pilot.press("tab")
-        await settled(pilot)
-        assert "Robert De Niro" in screen_text(app)
-        assert "›other" in screen_text(app)
-        await pilot.press("tab")
-        await settled(pilot)
-        assert "›base" in screen_text(app)
-
-
 async def test_a_wide_screen_shows_the_step_of_both(base: RunView, other: RunView) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=(200, 60)) as pilot:
+    async with driven(comparing(base, other), (200, 60)) as (app, pilot):
         await settled(pilot)
         assert [view.display for view in app.screen.query(StepView)] == [True, True]
         assert sum("Al Pacino" in line for line in screen_lines(app)) == 1
@@ -92,9 +69,7 @@ async def test_a_wide_screen_shows_the_step_of_both(base: RunView, other: RunVie
 
 
 async def test_keys_and_clicks_walk_over_the_rows(base: RunView, other: RunView) -> None:
-    """The rule where they part is skipped; `d` goes from difference to difference."""
-    app = comparing(base, other)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+    async with driven(comparing(base, other), notifications=True) as (app, pilot):
         await settled(pilot)
         walked = []
         for key in ("home", "down", "j", "down", "down", "down", "up", "k", "end", "home", "d"):
@@ -113,8 +88,7 @@ async def test_keys_and_clicks_walk_over_the_rows(base: RunView, other: RunView)
 async def test_answers_say_which_run_alone_has_one(
     base: RunView, other: RunView, size: Size
 ) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=size) as pilot:
+    async with driven(comparing(base, other), size) as (app, pilot):
         await settled(pilot)
         await pilot.press("a")
         await settled(pilot)
@@ -133,8 +107,7 @@ async def test_answers_say_which_run_alone_has_one(
 async def test_an_answer_leads_to_the_step_where_it_was_to_be_seen(
     base: RunView, other: RunView
 ) -> None:
-    app = comparing(base, other)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with driven(comparing(base, other)) as (app, pilot):
         await settled(pilot)
         await pilot.press("a", "down")
         answer = app.screen.query_one(AnswerPairs).answer
@@ -149,8 +122,7 @@ async def test_an_answer_leads_to_the_step_where_it_was_to_be_seen(
 
 
 async def test_n_and_p_go_through_the_list_as_it_is_arranged(base: RunView, other: RunView) -> None:
-    app = TraceApp([base, other])
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with driven(TraceApp([base, other])) as (app, pilot):
         await pilot.press("s", "S", "c")  # by id, backwards; the cursor stays on its question
         await settled(pilot)
         assert isinstance(app.screen, CompareScreen)
@@ -169,8 +141,7 @@ async def test_n_skips_what_the_other_run_lacks(
     base: RunView, tmp_path: Path, open_run: Callable[[Path], RunView]
 ) -> None:
     few = open_run(one_question(tmp_path / "few", "heat"))
-    app = comparing(base, few)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+    async with driven(comparing(base, few), notifications=True) as (app, pilot):
         await settled(pilot)
         await pilot.press("n")
         await settled(pilot)
@@ -211,53 +182,10 @@ async def test_a_run_that_is_written_is_followed(
         assert "7 tokens" in screen_text(app)
 
 
-async def test_a_cursor_that_left_the_newest_step_stays(
-    base: RunView, tmp_path: Path, open_run: Callable[[Path], RunView]
-) -> None:
-    path = tmp_path / "new"
-    film_runs.new_run(path, {"model": "offline", "tools": ["local_retriever"]})
-    with RunStore(path) as store:
-        heat = next(item for item in store.pending() if item.question.id == "heat")
-        made = film_runs.events("heat", film_runs.OTHER["heat"])
-        journal = store.begin(heat)
-        for kind, data in made[:3]:
-            journal.event(kind, data)
-        # What waits is written with the next response.
-        await journal.keep(journal.recall(CallKey("model", "agent", "digest")), {"text": ""})
-        new = open_run(path)
-        app = TraceApp([base, new], live=True, start=OpenQuestion("heat", compare=True))
-        async with app.run_test(size=(80, 24)) as pilot:
-            await settled(pilot)
-            await pilot.press("home", "down")
-            for kind, data in made[3:]:
-                journal.event(kind, data)
-            outcome = film_runs.outcome(film_runs.OTHER["heat"], tokens=7)
-            await journal.finish("done", outcome)
-            app.action_reload()
-            await settled(pilot)
-            step = steps_of(app).step
-            assert step is not None
-            assert step.seq == 1
-            assert "here they part" in screen_text(app)
-
-
-async def test_failure_and_parting_are_told_by_signs_and_not_by_colour_alone(
-    base: RunView, other: RunView
-) -> None:
-    app = comparing(base, other, question="jaws")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        assert "✗  1 error" in screen_text(app)
-        await pilot.press("home")
-        await settled(pilot)
-        assert style_of(app, "✗  1 error") != style_of(app, "   0 question")
-
-
 async def test_hostile_texts_break_no_frame_and_act_as_nothing(
     hostile: RunView, size: Size
 ) -> None:
-    app = TraceApp([hostile])
-    async with app.run_test(size=size, notifications=True) as pilot:
+    async with driven(TraceApp([hostile]), size, notifications=True) as (app, pilot):
         app.push_screen(CompareScreen(hostile, 0, hostile, 0))
         await settled(pilot)
         assert "[bold]a[-]" in screen_text(app)

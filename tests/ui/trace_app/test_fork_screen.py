@@ -26,7 +26,7 @@ from support.chat_server import ChatServer, fail, hang
 from support.ui.trace_app.forked_runs import answering, bytes_of, make_corpus, parent_run
 from support.ui.trace_app.screen_text import check_frame, screen_text
 from support.ui.trace_app.terminal import Terminal
-from support.ui.trace_app.waiting import until
+from support.ui.trace_app.waiting import driven, until
 
 LEAVE = "\x11"
 """ctrl+q: quits from every screen."""
@@ -102,8 +102,7 @@ def said(screen: ForkScreen) -> str:
 async def test_the_dialog_says_what_is_run_again_and_with_what(
     parent: RunView, size: tuple[int, int], tmp_path: Path
 ) -> None:
-    app = at(parent, 3)
-    async with app.run_test(size=size) as pilot:
+    async with driven(at(parent, 3), size) as (app, pilot):
         await asked(pilot)
         text = screen_text(app)
         assert "Fork parent, heat from step 3" in text
@@ -184,8 +183,7 @@ async def test_an_edited_text_takes_the_place_of_the_steps_own(
     parent: RunView, chat_server: ChatServer, editor: Callable[[str], None]
 ) -> None:
     editor("path.write_text(path.read_text().replace('Heat 1', 'Heat by Dick Richards'))")
-    app = at(parent, 3)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+    async with driven(at(parent, 3), notifications=True) as (app, pilot):
         await asked(pilot)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: "edited, " in screen_text(app))
@@ -198,20 +196,6 @@ async def test_an_edited_text_takes_the_place_of_the_steps_own(
         assert "Heat (1986 film)" in events[4].data["content"]
 
 
-async def test_an_editor_that_changes_nothing_makes_no_edit(
-    parent: RunView, editor: Callable[[str], None]
-) -> None:
-    editor("pass")
-    app = at(parent, 3)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
-        await asked(pilot)
-        await pilot.press("ctrl+o")
-        await pilot.pause()
-        assert "as it was" in screen_text(app)
-        fork = await forked(pilot)
-        assert all("edited" not in event.data for event in fork.trace(0).events)
-
-
 async def test_an_editor_that_fails_is_one_line_in_the_dialog(
     parent: RunView, editor: Callable[[str], None]
 ) -> None:
@@ -220,25 +204,13 @@ async def test_an_editor_that_fails_is_one_line_in_the_dialog(
         "path.unlink()": "cannot be read",
         "path.write_bytes(bytes([255]))": "not UTF-8",
     }
-    app = at(parent, 3)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with driven(at(parent, 3)) as (app, pilot):
         screen = await asked(pilot)
         for lines, message in failures.items():
             editor(lines)
             await pilot.press("ctrl+o")
             await until(pilot, lambda said_of=message: said_of in said(screen))
             assert "as it was" in screen_text(app)
-
-
-async def test_an_editor_that_is_not_there_is_one_line(
-    parent: RunView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VISUAL", "/no/such/editor --wait")
-    app = at(parent, 3)
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await asked(pilot)
-        await pilot.press("ctrl+o")
-        await until(pilot, lambda: "/no/such/editor' does not start" in said(screen))
 
 
 def test_the_editor_is_visual_before_editor_before_vi() -> None:
@@ -257,8 +229,7 @@ async def test_bad_input_is_one_line_in_the_dialog(parent: RunView, tmp_path: Pa
         ("#fork-folder", f"{tmp_path}/parent", "already exists"),
         ("#fork-folder", f"{tmp_path}/questions.jsonl/x", "name another folder above"),
     ]
-    app = at(parent, 3)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with driven(at(parent, 3)) as (app, pilot):
         screen = await asked(pilot)
         for field, value, message in bad:
             before = screen.query_one(field, Input).value
@@ -271,15 +242,6 @@ async def test_bad_input_is_one_line_in_the_dialog(parent: RunView, tmp_path: Pa
             check_frame(app)
             screen.query_one(field, Input).value = before
     assert forks_in(tmp_path) == []
-
-
-async def test_what_has_not_ended_is_not_forked(base: RunView) -> None:
-    app = TraceApp([base], start=OpenQuestion("brazil"))
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
-        await until(pilot, lambda: "step 0" in screen_text(app))
-        await pilot.press("f")
-        await until(pilot, lambda: "brazil has not ended yet" in screen_text(app))
-        await until(pilot, lambda: isinstance(app.screen, TraceScreen))
 
 
 @pytest.mark.parametrize(
@@ -327,8 +289,7 @@ async def test_a_dialog_that_was_left_runs_nothing(
 async def test_a_step_of_the_comparison_is_forked_from_its_side(
     parent: RunView, chat_server: ChatServer
 ) -> None:
-    app = at(parent, 3)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+    async with driven(at(parent, 3), notifications=True) as (app, pilot):
         await asked(pilot)
         first = await forked(pilot)
         await pilot.press("home", "f")
@@ -375,8 +336,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Event:
 async def test_the_form_is_there_before_the_agent_and_enter_waits_for_it(
     parent: RunView, known: Event
 ) -> None:
-    app = at(parent, 3)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+    async with driven(at(parent, 3), notifications=True) as (app, pilot):
         await until(pilot, lambda: "step 3" in screen_text(app))
         await pilot.press("f")
         await until(pilot, lambda: isinstance(app.focused, Input))
@@ -398,8 +358,7 @@ async def test_the_form_is_there_before_the_agent_and_enter_waits_for_it(
 async def test_an_enter_before_the_form_is_whole_makes_the_fork_then(
     parent: RunView, known: Event
 ) -> None:
-    app = at(parent, 3)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+    async with driven(at(parent, 3), notifications=True) as (app, pilot):
         await until(pilot, lambda: "step 3" in screen_text(app))
         await pilot.press("f")
         await until(pilot, lambda: isinstance(app.focused, Input))

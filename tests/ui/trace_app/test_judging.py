@@ -9,7 +9,7 @@ import pytest
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.ui.trace_app import background
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
-from branchwise.ui.trace_app.background import WORKING, RunChanged
+from branchwise.ui.trace_app.background import WORKING
 from branchwise.ui.trace_app.compare_screen import CompareScreen
 from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.answers import judged
@@ -17,7 +17,7 @@ from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import Trace
 from support.ui.trace_app.lost_run import EXTRACTION, QUERY, lost_run
 from support.ui.trace_app.screen_text import check_frame, screen_text
-from support.ui.trace_app.waiting import until
+from support.ui.trace_app.waiting import driven, until
 
 LARGE = (200, 60)
 
@@ -59,8 +59,7 @@ def shown(app: TraceApp) -> TraceScreen:
 async def test_steps_are_there_first_and_the_selection_stays(
     lost: RunView, gate: Gate, size: tuple[int, int]
 ) -> None:
-    app = TraceApp([lost], start=OpenQuestion("heat"))
-    async with app.run_test(size=size) as pilot:
+    async with driven(TraceApp([lost], start=OpenQuestion("heat")), size) as (app, pilot):
         await until(pilot, lambda: WORKING in screen_text(app))
         assert "wikisparql" in screen_text(app)
         await pilot.press("down", "down", "down", "down", "down", "down")
@@ -80,8 +79,7 @@ async def test_steps_are_there_first_and_the_selection_stays(
 async def test_a_loss_that_was_asked_for_too_early_is_gone_to_later(
     lost: RunView, gate: Gate
 ) -> None:
-    app = TraceApp([lost], start=OpenQuestion("heat"))
-    async with app.run_test(size=LARGE) as pilot:
+    async with driven(TraceApp([lost], start=OpenQuestion("heat")), LARGE) as (app, pilot):
         await until(pilot, lambda: WORKING in screen_text(app))
         await pilot.press("m")
         assert shown(app).step == 0
@@ -91,8 +89,7 @@ async def test_a_loss_that_was_asked_for_too_early_is_gone_to_later(
 
 
 async def test_whoever_has_gone_on_is_not_taken_back(lost: RunView, gate: Gate) -> None:
-    app = TraceApp([lost], start=OpenQuestion("heat"))
-    async with app.run_test(size=LARGE) as pilot:
+    async with driven(TraceApp([lost], start=OpenQuestion("heat")), LARGE) as (app, pilot):
         await until(pilot, lambda: WORKING in screen_text(app))
         await pilot.press("m", "down", "down", "down", "down")
         assert shown(app).step == EXTRACTION
@@ -104,8 +101,7 @@ async def test_whoever_has_gone_on_is_not_taken_back(lost: RunView, gate: Gate) 
 async def test_another_question_is_not_given_the_errors_of_the_first(
     base: RunView, gate: Gate
 ) -> None:
-    app = TraceApp([base], start=OpenQuestion("heat"))
-    async with app.run_test(size=LARGE) as pilot:
+    async with driven(TraceApp([base], start=OpenQuestion("heat")), LARGE) as (app, pilot):
         await until(pilot, lambda: gate.begun == 1)
         await pilot.press("n")
         await until(pilot, lambda: gate.begun == 2)
@@ -116,16 +112,6 @@ async def test_another_question_is_not_given_the_errors_of_the_first(
         assert trace.errors is not None
         assert trace.errors.id == trace.line.id == "alien"
         assert "✗ James Cameron" in screen_text(app)
-
-
-async def test_what_is_read_again_unchanged_is_not_judged_again(lost: RunView, gate: Gate) -> None:
-    gate.open.set()
-    app = TraceApp([lost], start=OpenQuestion("heat"))
-    async with app.run_test(size=LARGE) as pilot:
-        await until(pilot, lambda: "○ Jon Voight" in screen_text(app))
-        shown(app).on_run_changed(RunChanged(lost, frozenset({0})))
-        assert "○ Jon Voight" in screen_text(app)
-        assert gate.begun == 1
 
 
 async def test_what_cannot_be_judged_is_one_line(

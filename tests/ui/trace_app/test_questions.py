@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from textual.app import App
-from textual.pilot import Pilot
 
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.tasks import TASKS
@@ -14,7 +13,7 @@ from branchwise.ui.trace_app.question_list import QuestionList, columns_at
 from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
-from support.ui.trace_app.film_runs import new_run, questions
+from support.ui.trace_app.film_runs import questions
 from support.ui.trace_app.question_list import bar, listed, under_cursor
 from support.ui.trace_app.screen_text import (
     check_frame,
@@ -22,16 +21,12 @@ from support.ui.trace_app.screen_text import (
     place_of,
     screen_lines,
     screen_text,
-    style_at,
 )
-from support.ui.trace_app.waiting import means_shown, resized
-
-SMALL = (80, 24)
+from support.ui.trace_app.waiting import driven, means_shown, resized
 
 
 async def test_a_run_opens_as_a_list(base: RunView, size: tuple[int, int]) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=size) as pilot:
+    async with driven(TraceApp([base]), size) as (app, pilot):
         await means_shown(pilot)
         check_snapshot(app, "questions")
         check_frame(app)
@@ -40,21 +35,9 @@ async def test_a_run_opens_as_a_list(base: RunView, size: tuple[int, int]) -> No
 async def test_several_runs_stand_above_the_list(
     base: RunView, other: RunView, size: tuple[int, int]
 ) -> None:
-    app = TraceApp([base, other])
-    async with app.run_test(size=size) as pilot:
+    async with driven(TraceApp([base, other]), size) as (app, pilot):
         await means_shown(pilot)
         check_snapshot(app, "questions-two-runs")
-
-
-async def test_failed_items_are_told_by_a_sign_and_a_word_besides_the_colour(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL):
-        x, y = place_of(app, "✗")
-        line = screen_lines(app)[y]
-        assert "jaws" in line
-        mark, word = style_at(app, x, y), style_at(app, line.index("failed"), y)
-        assert mark.color == word.color
-        assert mark.color != style_at(app, line.index("Who"), y).color
 
 
 async def test_keys_move_the_cursor(base: RunView) -> None:
@@ -62,8 +45,7 @@ async def test_keys_move_the_cursor(base: RunView) -> None:
         ("down down", "alien"), ("j j k", "heat"), ("end", "tron"), ("G up", "brazil"),
         ("end home", "kong"), ("pagedown", "tron"), ("end pageup", "kong"), ("up", "kong"),
     )  # fmt: skip
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base])) as (app, pilot):
         for keys, id in walks:
             await pilot.press("g", *keys.split())
             assert under_cursor(app) == id
@@ -71,8 +53,7 @@ async def test_keys_move_the_cursor(base: RunView) -> None:
 
 
 async def test_enter_and_a_double_click_open_a_trace_and_escape_goes_back(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base])) as (app, pilot):
         await pilot.press("down", "enter")
         assert isinstance(app.screen, TraceScreen)
         await pilot.press("escape")
@@ -88,8 +69,7 @@ async def test_enter_and_a_double_click_open_a_trace_and_escape_goes_back(base: 
 
 
 async def test_sorting_goes_through_the_columns_and_back(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base])) as (app, pilot):
         await pilot.press("down", "s")
         assert listed(app) == ["alien", "brazil", "heat", "jaws", "kong", "tron"]
         assert bar(app) == "6 questions · by id, from A"
@@ -106,8 +86,7 @@ async def test_sorting_goes_through_the_columns_and_back(base: RunView) -> None:
 
 
 async def test_a_click_on_a_head_sorts_and_another_one_reverses(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base])) as (app, pilot):
         await pilot.click(offset=place_of(app, "tokens"))
         assert listed(app)[:4] == ["jaws", "kong", "heat", "alien"]
         await pilot.click(offset=place_of(app, "token▴"))
@@ -115,8 +94,7 @@ async def test_a_click_on_a_head_sorts_and_another_one_reverses(base: RunView) -
 
 
 async def test_words_filter_while_they_are_typed_and_escape_takes_them_back(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base])) as (app, pilot):
         await pilot.press("slash", *"directed")
         assert listed(app) == ["alien", "jaws", "brazil", "tron"]
         await pilot.press("space", *"tr", "enter")
@@ -153,8 +131,7 @@ def test_labels_take_the_room_that_there_is(width: int, shown: str) -> None:
 
 
 async def test_nothing_left_says_so_and_how_to_clear(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base])) as (app, pilot):
         await pilot.press("slash", *"zzz", "enter")
         assert "No question matches these filters." in screen_text(app)
         assert "Press x to clear them." in screen_text(app)
@@ -165,8 +142,7 @@ async def test_nothing_left_says_so_and_how_to_clear(base: RunView) -> None:
 
 
 async def test_subset_label_and_status_filter(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base])) as (app, pilot):
         await pilot.press("b")
         assert listed(app) == ["kong"]
         await pilot.press("b")
@@ -187,8 +163,7 @@ async def test_subset_label_and_status_filter(base: RunView) -> None:
 
 
 async def test_the_list_follows_the_chosen_run(base: RunView, other: RunView) -> None:
-    app = TraceApp([base, other])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base, other])) as (app, pilot):
         await pilot.press("down", "down", "tab")
         assert app.questions.run is other
         assert under_cursor(app) == "alien"
@@ -208,8 +183,7 @@ async def test_runs_of_two_tasks_have_each_their_own_headings(
     spec = RunSpec(task, "films", "d", {"model": "offline"}, {}, "s", 1, "0")
     create_run(tmp_path / "second", spec, questions())
     second = RunView.open(tmp_path / "second")
-    app = TraceApp([base, second])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base, second])) as (app, pilot):
         above = screen_lines(app)[:2]
         assert f"{base.heads[0]} " in above[0]
         assert f"{second.heads[0]} " in above[1]
@@ -221,8 +195,7 @@ async def test_runs_of_two_tasks_have_each_their_own_headings(
 async def test_differing_questions_are_those_that_ended_otherwise(
     base: RunView, other: RunView
 ) -> None:
-    app = TraceApp([base, other])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base, other])) as (app, pilot):
         await pilot.press("d")
         # kong ended alike, tron is pending in both.
         assert listed(app) == ["heat", "alien", "jaws", "brazil"]
@@ -232,8 +205,7 @@ async def test_differing_questions_are_those_that_ended_otherwise(
 
 
 async def test_one_run_offers_nothing_that_needs_two(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([base])) as (app, pilot):
         await pilot.press("d", "c", "tab")
         assert len(app.screen_stack) == 1
         assert "Differs" not in screen_text(app)
@@ -255,8 +227,7 @@ async def test_a_long_list_scrolls_and_reads_no_more_than_it_shows(tmp_path: Pat
     many = [Question(id=f"q{n}", question=f"Who? {n}", branches=(branch,)) for n in range(3600)]
     create_run(tmp_path / "R", RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), many)
     run = Counting.open(tmp_path / "R")
-    app = Lone()
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(Lone()) as (app, pilot):
         found = app.query_one(QuestionList)
         found.focus()
         found.show(run, range(run.count))
@@ -271,8 +242,7 @@ async def test_a_long_list_scrolls_and_reads_no_more_than_it_shows(tmp_path: Pat
 
 
 async def test_resizing_keeps_the_cursor_on_the_screen(base: RunView) -> None:
-    app = TraceApp([base])
-    async with app.run_test(size=(200, 60)) as pilot:
+    async with driven(TraceApp([base]), (200, 60)) as (app, pilot):
         await pilot.press("end")
         await resized(pilot, 60, 9)
         assert "›" in screen_text(app)
@@ -287,24 +257,8 @@ async def test_resizing_keeps_the_cursor_on_the_screen(base: RunView) -> None:
 async def test_a_run_without_questions_says_so(tmp_path: Path) -> None:
     create_run(tmp_path / "R", RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [])
     run = RunView.open(tmp_path / "R")
-    app = TraceApp([run])
-    async with app.run_test(size=SMALL) as pilot:
+    async with driven(TraceApp([run])) as (app, pilot):
         assert "This run has no questions." in screen_text(app)
         await pilot.press("down", "enter", "end", "s", "b", "l", "escape")
         assert len(app.screen_stack) == 1
     run.close()
-
-
-async def test_a_run_that_has_not_begun_is_shown(tmp_path: Path) -> None:
-    new_run(tmp_path / "R", {})
-    run = RunView.open(tmp_path / "R")
-    app = TraceApp([run])
-    async with app.run_test(size=SMALL) as pilot:
-        assert "0/6" in screen_lines(app)[0]
-        await press_all(pilot, "enter", "escape")
-    run.close()
-
-
-async def press_all(pilot: Pilot[None], *keys: str) -> None:
-    for key in keys:
-        await pilot.press(key)

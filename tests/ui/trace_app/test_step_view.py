@@ -14,7 +14,7 @@ from support.ui.trace_app.screen_text import (
     screen_text,
     style_of,
 )
-from support.ui.trace_app.waiting import resized
+from support.ui.trace_app.waiting import driven
 
 
 class OneStep(App[None]):
@@ -41,9 +41,7 @@ def passage(number: int, text: str = "words " * 60) -> Block:
 
 async def test_a_folded_part_shows_its_title_until_it_is_opened() -> None:
     blocks = [Block("text", "I think so.", title="reasoning", folded=True), Block("text", "Hello")]
-    app = OneStep(blocks)
-    async with app.run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
+    async with driven(OneStep(blocks), (40, 10)) as (app, pilot):
         assert "▸ reasoning" in screen_text(app)
         assert "I think so." not in screen_text(app)
         await pilot.press("enter")
@@ -57,9 +55,7 @@ async def test_a_folded_part_shows_its_title_until_it_is_opened() -> None:
 
 async def test_opened_folds_stay_open_in_the_next_step() -> None:
     first, second = (Block("text", text, title="reasoning", folded=True) for text in ("one", "two"))
-    app = OneStep([first])
-    async with app.run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
+    async with driven(OneStep([first]), (40, 10)) as (app, pilot):
         assert app.view.toggle_all()
         app.view.show([second])
         await pilot.pause()
@@ -72,9 +68,7 @@ async def test_opened_folds_stay_open_in_the_next_step() -> None:
 async def test_gold_answers_are_marked_not_by_colour_alone() -> None:
     text = "Al Pacino plays."
     marks = (Mark(0, 9, "gold"), Mark(3, 16, "span"))
-    app = OneStep([Block("text", text, marks=marks)])
-    async with app.run_test(size=(40, 5)) as pilot:
-        await pilot.pause()
+    async with driven(OneStep([Block("text", text, marks=marks)]), (40, 5)) as (app, _pilot):
         gold, both, span = (style_of(app, found) for found in ("Al ", "Pacino", "plays"))
         assert gold.bold
         assert gold.underline
@@ -86,19 +80,6 @@ async def test_gold_answers_are_marked_not_by_colour_alone() -> None:
         assert gold.color != span.color
 
 
-async def test_marks_follow_the_theme() -> None:
-    app = OneStep([Block("text", "Al Pacino", marks=(Mark(0, 9, "gold"),))])
-    async with app.run_test(size=(40, 5)) as pilot:
-        await pilot.pause()
-        dark = style_of(app, "Al Pacino")
-        app.theme = "textual-light"
-        await pilot.pause()
-        light = style_of(app, "Al Pacino")
-        assert light.color != dark.color
-        assert light.bgcolor != dark.bgcolor
-        assert light.underline
-
-
 async def test_a_mark_over_a_line_break_goes_on_in_the_next_line() -> None:
     app = OneStep([Block("text", "one two three four", marks=(Mark(4, 13, "gold"),))])
     async with app.run_test(size=(13, 5)) as pilot:
@@ -107,14 +88,6 @@ async def test_a_mark_over_a_line_break_goes_on_in_the_next_line() -> None:
         assert style_of(app, "two").underline
         assert style_of(app, "three").underline
         assert not style_of(app, "four").underline
-
-
-async def test_an_accent_is_not_parted_from_its_letter_by_a_mark() -> None:
-    app = OneStep([Block("text", "Pele\u0301 plays", marks=(Mark(0, 4, "gold"),))])
-    async with app.run_test(size=(20, 3)) as pilot:
-        await pilot.pause()
-        assert "Pele\u0301 plays" in screen_text(app)
-        check_frame(app)
 
 
 async def test_a_table_keeps_its_columns_and_is_scrolled_sideways() -> None:
@@ -131,61 +104,14 @@ async def test_a_table_keeps_its_columns_and_is_scrolled_sideways() -> None:
         check_frame(app)
 
 
-async def test_j_and_k_of_parts_bring_the_next_title_to_the_top() -> None:
-    app = OneStep([Block("heading", "Search"), *(passage(n) for n in range(15))])
-    async with app.run_test(size=(60, 12)) as pilot:
-        await pilot.pause()
-        for number in range(1, 8):
-            app.view.go_to_next(1)
-            await pilot.pause()
-            assert screen_lines(app)[0].strip().startswith(f"▾ [p{number}]")
-        app.view.go_to_next(-1)
-        await pilot.pause()
-        assert "[p6]" in screen_lines(app)[0]
-
-
 async def test_a_part_that_is_jumped_to_is_opened_with_the_answer_in_sight() -> None:
     long = "word " * 400 + "Robert De Niro"
     blocks = [*(passage(n) for n in range(5)), Block("passage", long, title="long", folded=True)]
-    app = OneStep(blocks)
-    async with app.run_test(size=(60, 12)) as pilot:
-        await pilot.pause()
+    async with driven(OneStep(blocks), (60, 12)) as (app, pilot):
         app.view.show_block(5, long.index("Robert"))
         await pilot.pause()
         assert "Robert De Niro" in screen_text(app)
         assert style_of(app, "Robert").bgcolor != style_of(app, "word").bgcolor
-
-
-async def test_what_was_on_top_stays_there_when_the_width_changes() -> None:
-    app = OneStep([passage(n) for n in range(9)])
-    async with app.run_test(size=(60, 12)) as pilot:
-        await pilot.pause()
-        app.view.show_block(4)
-        await pilot.pause()
-        assert "[p4]" in screen_lines(app)[0]
-        await resized(pilot, 33, 9)
-        await pilot.pause()
-        assert "[p4]" in screen_lines(app)[0]
-        check_frame(app)
-        await resized(pilot, 120, 10)
-        await pilot.pause()
-        assert "[p4]" in screen_lines(app)[0]
-
-
-async def test_a_part_that_grows_stays_where_it_is_read() -> None:
-    app = OneStep([passage(n) for n in range(9)])
-    async with app.run_test(size=(60, 12)) as pilot:
-        await pilot.pause()
-        app.view.show_block(4)
-        await pilot.pause()
-        grown = [*(passage(n) for n in range(12)), Block("text", "odd", title="new", folded=True)]
-        app.view.show(grown, keep=True)
-        await pilot.pause()
-        assert "[p4]" in screen_lines(app)[0]
-        assert app.view.current == 4
-        app.view.scroll_end(animate=False)
-        await pilot.pause()
-        assert "▸ new" in screen_text(app)
 
 
 @pytest.mark.parametrize("text", ["x" * 1_000_000, "漢字" * 500_000, "word " * 200_000])
@@ -208,8 +134,7 @@ def test_lines_are_bounded_as_characters_are() -> None:
 
 
 async def test_an_empty_step_is_an_empty_screen() -> None:
-    app = OneStep([])
-    async with app.run_test(size=(30, 4)) as pilot:
+    async with driven(OneStep([]), (30, 4)) as (app, pilot):
         await pilot.press("enter", "space", "down", "pagedown")
         app.view.go_to_next(1)
         app.view.toggle_all()

@@ -11,17 +11,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from branchwise.agents.journal import CallKey
-from branchwise.agents.prediction import Prediction
-from branchwise.corpora.questions import Question
-from branchwise.eval.items import AnsweredItem
 from branchwise.runs.store import RunStore
 from branchwise.runs.store.run_store import ItemJournal
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.terminal import pager_command
 from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.runs import RunView
-from support.eval.judging_cases import make_run
-from support.eval.scoring_cases import branches
 from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app.film_runs import outcome
 from support.ui.trace_app.lost_run import (
@@ -42,7 +37,7 @@ from support.ui.trace_app.screen_text import (
     screen_text,
     style_of,
 )
-from support.ui.trace_app.waiting import resized
+from support.ui.trace_app.waiting import driven, resized
 
 Size = tuple[int, int]
 SMALL: Size = (80, 24)
@@ -76,34 +71,19 @@ def trace_screen(app: TraceApp) -> TraceScreen:
 
 
 async def test_a_trace_opens_with_its_steps_beside_the_first_one(lost: RunView, size: Size) -> None:
-    app = at(lost)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost), size) as (app, _pilot):
         check_frame(app)
         check_snapshot(app, "trace")
 
 
-async def test_a_step_is_opened_by_its_number(lost: RunView) -> None:
-    app = at(lost, step=QUERY)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
-        assert trace_screen(app).step == QUERY
-        assert "SELECT ?actor ?name" in screen_text(app)
-        assert "Amy Brenneman" in screen_text(app)
-
-
 async def test_a_step_that_is_not_there_is_said(lost: RunView) -> None:
-    app = at(lost, step=99)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=99)) as (app, _pilot):
         assert trace_screen(app).step == 0
         assert "no step 99" in screen_text(app)
 
 
 async def test_steps_are_walked_by_keys_and_mouse(lost: RunView, size: Size) -> None:
-    app = at(lost)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost), size) as (app, pilot):
         await pilot.press("down", "j")
         assert trace_screen(app).step == SEARCH
         assert "[p0] Heat, part p0" in screen_text(app)
@@ -117,9 +97,7 @@ async def test_steps_are_walked_by_keys_and_mouse(lost: RunView, size: Size) -> 
 
 
 async def test_reasoning_is_folded_until_it_is_asked_for(lost: RunView, size: Size) -> None:
-    app = at(lost, step=1)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=1), size) as (app, pilot):
         assert "I look for the cast" not in screen_text(app)
         await pilot.press("space")
         assert "I look for the cast" in screen_text(app)
@@ -130,9 +108,7 @@ async def test_reasoning_is_folded_until_it_is_asked_for(lost: RunView, size: Si
 
 
 async def test_passages_are_gone_through_from_the_steps(lost: RunView) -> None:
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=SEARCH)) as (app, pilot):
         await pilot.press("J", "J", "J")
         top = screen_lines(app)[2].split("│")[1]
         assert top.strip().startswith("▾ [p2]")
@@ -141,9 +117,7 @@ async def test_passages_are_gone_through_from_the_steps(lost: RunView) -> None:
 
 
 async def test_one_key_leads_to_each_loss_in_turn(lost: RunView, size: Size) -> None:
-    app = at(lost)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost), size) as (app, pilot):
         await pilot.press("m")
         assert trace_screen(app).step == QUERY
         row = place_of(app, "wd:Q2   Ashley Judd")
@@ -164,21 +138,8 @@ async def test_one_key_leads_to_each_loss_in_turn(lost: RunView, size: Size) -> 
         check_frame(app)
 
 
-async def test_the_jump_leaves_with_the_next_step(lost: RunView) -> None:
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
-        await pilot.press("m")
-        assert "left out by the agent" in screen_text(app)
-        await pilot.press("down")
-        assert "left out by the agent" not in screen_text(app)
-        assert "P .50" in screen_text(app)
-
-
 async def test_answers_take_the_place_of_the_step_where_it_is_narrow(lost: RunView) -> None:
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost)) as (app, pilot):
         assert "James Woods" not in screen_text(app)
         await pilot.press("a")
         check_snapshot(app, "trace-answers")
@@ -188,23 +149,8 @@ async def test_answers_take_the_place_of_the_step_where_it_is_narrow(lost: RunVi
         assert "James Woods" not in screen_text(app)
 
 
-async def test_answers_have_their_own_column_where_it_is_wide(lost: RunView) -> None:
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=LARGE) as pilot:
-        await pilot.pause()
-        assert "✗ James Woods" in screen_text(app)
-        assert "[p0] Heat, part p0" in screen_text(app)
-        await pilot.press("a")
-        assert "✗ James Woods" not in screen_text(app)
-        await pilot.press("a", "down", "down", "enter")
-        assert trace_screen(app).step == QUERY
-        assert "✗ James Woods" in screen_text(app)
-
-
 async def test_the_step_alone_has_the_whole_width(lost: RunView, size: Size) -> None:
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=SEARCH), size) as (app, pilot):
         await pilot.press("z")
         assert "wikisparql" not in screen_text(app)
         assert "James Woods" not in screen_text(app)
@@ -215,9 +161,7 @@ async def test_the_step_alone_has_the_whole_width(lost: RunView, size: Size) -> 
 
 
 async def test_next_and_before_follow_the_list(lost: RunView) -> None:
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost)) as (app, pilot):
         await pilot.press("n")
         assert "Who is in King Kong?" in screen_text(app)
         assert "nothing recorded yet" in screen_text(app)
@@ -228,9 +172,7 @@ async def test_next_and_before_follow_the_list(lost: RunView) -> None:
 
 
 async def test_a_pending_item_takes_every_key(lost: RunView, size: Size) -> None:
-    app = at(lost, "kong")
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, "kong"), size) as (app, pilot):
         await pilot.press("m")
         assert "answers are not judged" in screen_text(app)
         for key in ("M", "a", "down", "enter", "space", "r", "J", "K", "y", "o", "z", "end"):
@@ -239,22 +181,10 @@ async def test_a_pending_item_takes_every_key(lost: RunView, size: Size) -> None
 
 
 async def test_a_failed_item_shows_its_error_above_and_leads_to_it(base: RunView) -> None:
-    app = at(base, "jaws")
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(base, "jaws")) as (app, pilot):
         assert "✗ the server said 500 [bold]five hundred[/bold]" in screen_text(app)
         await pilot.press("m")
         assert trace_screen(app).step == 1
-
-
-async def test_a_step_is_copied_as_plain_text(lost: RunView) -> None:
-    app = at(lost, step=QUERY)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
-        await pilot.press("y")
-        assert "SELECT ?actor ?name WHERE" in app.clipboard
-        assert "Ashley Judd" in app.clipboard
-        assert app.clipboard.replace("\n", " ").isprintable()
 
 
 @pytest.fixture
@@ -273,9 +203,7 @@ def _kept(pager: Path) -> str:
 
 
 async def test_the_part_under_the_cursor_is_opened_in_the_pager(lost: RunView, pager: Path) -> None:
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=SEARCH)) as (_app, pilot):
         await pilot.press("m", "m", "m", "o")
         got = _kept(pager)
         assert "[p12]" in got
@@ -286,9 +214,7 @@ async def test_the_part_under_the_cursor_is_opened_in_the_pager(lost: RunView, p
 async def test_a_huge_passage_reaches_the_pager_whole_and_harmless(
     huge: RunView, pager: Path
 ) -> None:
-    app = at(huge, "hostile")
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(huge, "hostile")) as (_app, pilot):
         await pilot.press("m", "m", "o")
         got = _kept(pager)
         assert len(got) > 1_000_000
@@ -303,9 +229,7 @@ async def test_a_pager_that_fails_is_one_line(
     lost: RunView, monkeypatch: pytest.MonkeyPatch, command: str, said: str
 ) -> None:
     monkeypatch.setenv("PAGER", command)
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=SMALL, notifications=True) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=SEARCH), notifications=True) as (app, pilot):
         await pilot.press("J", "o")
         await pilot.pause()
         messages = [notification.message for notification in app._notifications]
@@ -335,9 +259,7 @@ async def test_a_trace_is_exported_and_nothing_is_replaced_unasked(
     lost: RunView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost)) as (app, pilot):
         await pilot.press("e")
         await pilot.pause()
         assert "lost-heat.md" in screen_text(app)
@@ -365,9 +287,7 @@ async def test_a_name_that_cannot_be_written_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost)) as (app, pilot):
         await _export_to(pilot, name)
         assert not isinstance(app.screen, TraceScreen)
         check_frame(app)
@@ -381,17 +301,6 @@ async def _write(journal: ItemJournal, written: Sequence[tuple[str, dict[str, An
     await journal.keep(journal.recall(CallKey("model", "agent", str(written))), {})
 
 
-async def test_control_characters_are_no_part_of_a_name(lost: RunView) -> None:
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
-        await pilot.press("e")
-        app.screen.query_one(Input).value = "a\x00b\x1b[31m"
-        await pilot.pause()
-        assert "ab[31m" in screen_text(app)
-        check_frame(app)
-
-
 async def test_a_run_that_is_written_is_followed(
     tmp_path: Path, open_run: Callable[[Path], RunView]
 ) -> None:
@@ -400,9 +309,7 @@ async def test_a_run_that_is_written_is_followed(
     with RunStore(tmp_path / "live") as store:
         journal = store.begin(next(iter(store.pending())))
         await _write(journal, written[:2])
-        app = at(open_run(tmp_path / "live"), step=1)
-        async with app.run_test(size=SMALL) as pilot:
-            await pilot.pause()
+        async with driven(at(open_run(tmp_path / "live"), step=1)) as (app, pilot):
             assert trace_screen(app).step == 1
             await _write(journal, written[2:4])
             await pilot.press("ctrl+r")
@@ -420,9 +327,7 @@ async def test_a_run_that_is_written_is_followed(
 
 
 async def test_nothing_hostile_leaves_its_place(hostile: RunView, size: Size) -> None:
-    app = at(hostile, "hostile")
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with driven(at(hostile, "hostile"), size) as (app, pilot):
         check_frame(app)
         await pilot.press("r")
         for _ in range(len(trace_screen(app).trace.steps)):
@@ -435,9 +340,7 @@ async def test_nothing_hostile_leaves_its_place(hostile: RunView, size: Size) ->
 
 
 async def test_a_resize_keeps_the_step_and_the_frame(lost: RunView) -> None:
-    app = at(lost, step=SEARCH)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost, step=SEARCH)) as (app, pilot):
         await pilot.press("J", "J", "J", "J")
         for width, height in ((200, 60), (40, 12), (139, 30), (140, 30), (20, 6), (80, 24)):
             await resized(pilot, width, height)
@@ -448,9 +351,7 @@ async def test_a_resize_keeps_the_step_and_the_frame(lost: RunView) -> None:
 
 
 async def test_escape_closes_answers_that_stand_in_the_steps_place(lost: RunView) -> None:
-    app = at(lost)
-    async with app.run_test(size=SMALL) as pilot:
-        await pilot.pause()
+    async with driven(at(lost)) as (app, pilot):
         await pilot.press("a", "escape")
         assert not trace_screen(app).has_class("-answers")
         await pilot.press("a", "q")
@@ -488,25 +389,3 @@ async def test_the_answers_outlive_a_window_that_becomes_narrow_or_wide(lost: Ru
         await pilot.press("a")
         assert passage in screen_text(app)
         assert woods not in screen_text(app)
-
-
-@pytest.fixture
-def several(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
-    """One question with two gold sets; the second one suits the answer."""
-    films = {"Heat (1986 film)": ["Reynolds"], "Heat (1995 film)": ["Pacino"]}
-    first, second = branches(films), branches({"default": ["Mann"]})
-    asked = Question(id="heat", question="Heat?", branches=first, alternatives=(second,))
-    make_run(tmp_path / "R", [AnsweredItem(asked, Prediction(answers={"default": ["Mann"]}))])
-    return open_run(tmp_path / "R")
-
-
-async def test_answers_stand_beside_the_gold_set_that_they_were_scored_against(
-    several: RunView,
-) -> None:
-    app = at(several)
-    async with app.run_test(size=LARGE) as pilot:
-        await pilot.pause()
-        shown = screen_text(app)
-        assert "gold: alternative 1 of 2 gold sets" in shown
-        assert "✓ Mann" in shown
-        assert "Reynolds" not in shown

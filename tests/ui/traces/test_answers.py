@@ -73,17 +73,6 @@ def test_right_wrong_missing_and_under_the_wrong_branch():
     )
 
 
-def test_an_answer_that_the_agent_left_out_leads_to_its_passage():
-    _, new = lines(
-        {}, trace(passage("p0", "Nobody."), passage("p1", f"{NEW}, directed by John Guillermin."))
-    )
-    why = "left out by the agent · step 2 [p1]"
-    assert new.gold == (
-        AnswerLine("John Guillermin", "missing", why, (EvidencePlace(2, 1, "p1"),), 2),
-    )
-    assert new.keys == new.predicted == ()
-
-
 def test_an_answer_lost_in_a_text_that_could_not_be_read_leads_to_that_turn():
     events = trace(last="It was John Guillermin", how="failed", problem="no JSON object")
     old, new = lines({}, events, how="failed")
@@ -110,17 +99,6 @@ def test_a_text_that_is_right_under_another_form_says_for_what():
     )
     (_, new) = lines({NEW: ["J. Guillermin"]}, trace())
     assert new.predicted == (AnswerLine("J. Guillermin", "right", "for 'John Guillermin'"),)
-
-
-def test_wrong_texts_of_united_branches_are_all_wrong():
-    """Of texts that differ in case only, in branches that stand for one, errors name one."""
-    answers = {OLD: ["Fay Wray"], "King Kong of 1933": ["FAY WRAY"], NEW: []}
-    old, _ = lines(answers, trace())
-    assert old.keys == (OLD, "King Kong of 1933")
-    assert [(line.text, line.verdict) for line in old.predicted] == [
-        ("Fay Wray", "wrong"),
-        ("FAY WRAY", "wrong"),
-    ]
 
 
 def test_where_nobody_decided_answers_stand_side_by_side_without_a_verdict():

@@ -71,32 +71,6 @@ def test_traces_part_at_the_first_step_of_another_content() -> None:
     assert compared.parted == 2
 
 
-def test_a_longer_way_to_the_answer_leaves_gaps_and_the_answers_meet() -> None:
-    a = made([start(), turn("heat"), result("x"), turn("film"), result("y"), answer("Mann")])
-    b = made([start(), turn("heat"), result("x"), answer("Bay")])
-    assert rows(compare(a, b)) == [
-        (0, 0, True),
-        (1, 1, True),
-        (2, 2, True),
-        (3, None, False),
-        (4, None, False),
-        (5, 3, False),
-    ]
-
-
-def test_what_stands_between_two_pairs_is_side_by_side() -> None:
-    a = made([start(), turn("one"), result("x"), answer("Mann")])
-    b = made([start(), ("budget", {"reason": "8 tool calls"}), answer("Mann")])
-    assert rows(compare(a, b)) == [(0, 0, True), (1, 1, False), (2, None, False), (3, 2, True)]
-
-
-def test_calls_of_one_tool_are_the_better_pair() -> None:
-    a = made([result("x", "local_retriever"), result("y", "wikisparql")])
-    b = made([result("z", "wikisparql")])
-    assert rows(compare(a, b)) == [(0, None, False), (1, 0, False)]
-    assert rows(compare(made([result("x")]), b)) == [(0, 0, False)]
-
-
 def test_a_reply_stands_beside_a_reply() -> None:
     kind, data = turn("heat")
     reply = (kind, data | {"tool_calls": [], "text": "Mann"})
@@ -161,8 +135,6 @@ def test_each_step_stands_once_and_in_order(a: list[Made], b: list[Made]) -> Non
 @pytest.mark.slow
 @given(deeds, deeds)
 def test_pairs_weigh_as_much_as_in_any_pairing(a: list[Made], b: list[Made]) -> None:
-    """Against the plain recursion over all pairings."""
-
     def weight(x: Made, y: Made) -> int:
         if x == y:
             return 4
@@ -176,10 +148,3 @@ def test_pairs_weigh_as_much_as_in_any_pairing(a: list[Made], b: list[Made]) -> 
 
     pairs = compare(made(a), made(b)).pairs
     assert sum(weight(a[p.a.seq], b[p.b.seq]) for p in pairs if p.a and p.b) == most(0, 0)
-
-
-@given(deeds)
-def test_a_trace_compared_with_itself_is_all_the_same(events: list[Made]) -> None:
-    compared = compare(made(events), made(events))
-    assert all(pair.same for pair in compared.pairs)
-    assert compared.parted is None

@@ -20,7 +20,7 @@ from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.plain import plain_lines
 from branchwise.ui.traces.trace import Trace, blocks
 from support.trace_records import trace
-from support.ui.hostile_trace import ATTACK, GOLD, events, hostile_event, hostile_run
+from support.ui.hostile_trace import ATTACK, events, hostile_event, hostile_run
 
 LINE = ItemLine(1, "q", 0, "Who?", False, "done")
 PASSAGE = {"id": "p1", "title": "Heat", "text": "With Al Pacino\nand Val  Kilmer.", "score": 0.5}
@@ -89,13 +89,6 @@ def test_everything_that_the_trace_has_of_a_step_is_in_its_blocks(number: int, k
         assert any(squeezed(way) in shown for way in ways_to_show(leaf)), (kind, str(leaf)[:200])
 
 
-def test_a_field_of_a_newer_version_is_shown_too():
-    newer = {**RESULT, "content": "x", "artifact": {"figures": [7]}, "shards": {"west": "asleep"}}
-    newer["call"] = {**CALL, "purpose": "to know"}
-    shown = "\n".join(plain_lines(blocks_of("tool", newer)))
-    assert all(text in shown for text in ("figures", "7", "west", "asleep", "to know"))
-
-
 @pytest.mark.parametrize("kind", [*dict.fromkeys(kind for kind, _ in events()), "new kind"])
 @pytest.mark.parametrize("data", [{}, {"call": 3, "passages": 7, "artifact": []}, hostile_event()])
 def test_a_step_of_a_form_that_is_not_known_is_shown_as_it_is(kind: str, data: dict[str, Any]):
@@ -139,13 +132,6 @@ def test_a_passage_has_gold_answers_and_extracted_spans_marked():
     assert marked(passage, "span") == ["and Val  Kilmer."]
 
 
-def test_a_gold_answer_in_a_title_is_marked_there():
-    result = {**RESULT, "content": "", "artifact": {"passages": [{**PASSAGE, "id": "p\t1"}]}}
-    (passage,) = (b for b in blocks_of("tool", result, names=[["Heat"]]) if b.kind == "passage")
-    assert passage.title == "[p 1] Heat · 0.5"
-    assert [passage.title[m.start : m.end] for m in passage.title_marks] == ["Heat"]
-
-
 def test_a_wrong_answer_is_marked_where_it_was_read():
     wrong = (
         WrongAnswer("default", "Val Kilmer", None),
@@ -158,17 +144,8 @@ def test_a_wrong_answer_is_marked_where_it_was_read():
     assert marked(passage, "wrong") == ["Val  Kilmer"]
 
 
-def test_a_line_of_a_megabyte_is_marked_at_its_beginning_only():
-    text = f"Al Pacino {'long ' * 200_000} Al Pacino"
-    result = {**RESULT, "content": "", "artifact": {"passages": [{**PASSAGE, "text": text}]}}
-    (passage,) = (b for b in blocks_of("tool", result, names=[["Al Pacino"]]) if b.passage)
-    assert [mark.start for mark in passage.marks if mark.kind == "gold"] == [0]
-    assert len(passage.text) == len(text)
-
-
 @pytest.mark.slow
 def test_a_step_of_many_long_passages_is_searched_in_bounds():
-    """All but the first ones are shown without marks."""
     passages = [{**PASSAGE, "id": f"p{n}", "text": "Al Pacino " * 20_000} for n in range(9)]
     found = blocks_of("tool", {**RESULT, "artifact": {"passages": passages}}, names=[["Al Pacino"]])
     marks = [len(block.marks) for block in found if block.kind == "passage"]
@@ -216,21 +193,6 @@ def test_rows_are_a_table_with_labels_and_gold_answers_marked():
     assert table.row == 0
     assert marked(table, "gold") == ["King Kong"]
     assert marked(table, "strong") == ["?film", "?year"]
-
-
-def test_columns_stay_aligned_under_wide_characters():
-    matches = [
-        {"id": "Q1", "label": "東京", "name": "東京", "types": ["city"], "statements": 1},
-        {"id": "Q2", "label": "Tokyo", "name": "東京", "types": ["band"], "statements": 2},
-    ]
-    found = blocks_of("tool", {**RESULT, "content": "", "artifact": {"matches": matches}})
-    from rich.cells import cell_len
-
-    (table,) = (block for block in found if block.kind == "table")
-    lines = table.text.split("\n")
-    pairs = zip(lines[2:], ("city", "band"), strict=True)
-    starts = [cell_len(line[: line.index(word)]) for line, word in pairs]
-    assert starts[0] == starts[1] == cell_len(lines[0][: lines[0].index("types")])
 
 
 def test_a_class_says_its_size_and_a_record_of_an_older_run_does_not():
@@ -281,14 +243,6 @@ def test_a_turn_folds_its_reasoning_and_shows_json_as_json():
 
 def test_a_step_that_is_not_there_has_no_blocks():
     assert blocks(trace_with(("budget", {})), 7) == []
-
-
-def test_gold_answers_of_the_hostile_trace_are_marked_in_its_passages():
-    trace = trace_with(*events(), names=[[name] for name in GOLD])
-    found = {block.passage: block for block in blocks(trace, 6) if block.kind == "passage"}
-    assert marked(found["p0"], "gold") == ["John Guillermin"]
-    assert marked(found["p0"], "span") == ["John Guillermin"]
-    assert marked(found[events()[6][1]["artifact"]["passages"][1]["id"]], "gold") == [GOLD[2]]
 
 
 def test_an_edited_step_says_so_in_words_and_in_no_json():

@@ -49,12 +49,6 @@ def test_nothing_in_a_trace_is_markup(traces: list[Trace]):
         assert not any("://" in text.replace("\\:", "") for text in texts)
 
 
-def test_headings_are_those_of_the_steps_alone(traces: list[Trace]):
-    for trace in traces:
-        levels = [t.tag for t in tokens(markdown(trace, "R")) if t.type == "heading_open"]
-        assert levels == ["h1", "h2", "h2", *(f"h{3 + step.depth}" for step in trace.steps)]
-
-
 def test_every_block_is_in_a_fence_as_it_is(traces: list[Trace]):
     trace = traces[0]
     fences = [token.content for token in tokens(markdown(trace, "R")) if token.type == "fence"]
@@ -69,8 +63,7 @@ def test_every_block_is_in_a_fence_as_it_is(traces: list[Trace]):
 
 def test_a_trace_reads_as_it_is_looked_at():
     line = ItemLine(
-        *(1, "q1", 1, "Who?", True, "done", (0.5, 1.0, 0.0)),
-        *(("unsupported_answer",), 1_234, 2.5),
+        *(1, "q1", 1, "Who?", True, "done", (0.5, 1.0, 0.0)), *(("unsupported_answer",), 1_234, 2.5)
     )
     right, wrong = AnswerLine("Ann", "right"), AnswerLine("Bob", "wrong", "nowhere in the evidence")
     branches = [BranchLines("Heat", ("heat",), (right,), (right, wrong))]

@@ -11,7 +11,6 @@ from branchwise.report.terminal.marks import (
     MAX_COLOURED,
     MAX_MARKED,
     json_marks,
-    named,
     spans_in,
     sparql_marks,
 )
@@ -44,13 +43,6 @@ def test_any_run_of_words_is_found_where_it_stands(data, words, space):
     text = space.join(words)
     (mark,) = spans_in(text, [" ".join(words[first : last + 1])])
     assert text[mark.start : mark.end].split() == words[first : last + 1]
-
-
-def test_names_are_marked_in_order_of_the_text():
-    text = "Val Kilmer met Al Pacino. VAL KILMER left."
-    marks = named(text, [["Al Pacino"], ["Val Kilmer"]])
-    assert texts(text, marks, "gold") == ["Val Kilmer", "Al Pacino", "VAL KILMER"]
-    assert named(text, [], "wrong") == []
 
 
 def test_json_is_coloured_by_what_its_parts_are():

@@ -41,12 +41,6 @@ def test_rows_are_sorted_in_both_directions_with_unknown_ones_last():
     assert arranged(run, Arrangement(sort="EM", descending=True)) == [2, 0, 3, 4, 1]
 
 
-def test_the_stores_order_can_be_turned_round():
-    run = Listed(row(0), row(1), row(2))
-    assert arranged(run, Arrangement()) == [0, 1, 2]
-    assert arranged(run, Arrangement(descending=True)) == [2, 1, 0]
-
-
 def test_numbers_in_ids_are_compared_as_numbers():
     long = "q" + "9" * 5000
     ids = [long, "q10", "q9", "Q9b", "x", "q09", "10", "9", "²", "q", ""]

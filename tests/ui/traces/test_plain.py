@@ -1,9 +1,8 @@
 """Blocks, traces and gold answers as lines."""
 
-from branchwise.corpora.questions import Answer, Branch
 from branchwise.report.terminal.blocks import Block, Mark
 from branchwise.trace.events import Event
-from branchwise.ui.traces.plain import gold_lines, plain_lines, trace_lines
+from branchwise.ui.traces.plain import plain_lines, trace_lines
 
 
 def test_texts_stand_below_their_titles_folded_ones_too():
@@ -38,9 +37,3 @@ def test_each_step_stands_under_its_number():
         "              default: Ann",
     ]
     assert [*trace_lines([])] == []
-
-
-def test_gold_answers_stand_by_branch():
-    branches = (Branch(name="He\x1bat", answers=(Answer(text="Ann"), Answer(text="Bob"))),)
-    assert [*gold_lines(branches)] == ["gold", "          He\ufffdat: Ann; Bob"]
-    assert [*gold_lines(())] == []

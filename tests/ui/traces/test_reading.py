@@ -86,14 +86,6 @@ def test_an_item_that_ended_has_its_verdicts_and_places(run: Path):
     assert len(trace.steps) == len(trace.events)
 
 
-def test_a_failed_item_has_its_gold_missing_and_leads_to_the_error(run: Path):
-    with opened(run) as read:
-        trace = read(1)
-    assert verdicts(trace) == {"missing"}
-    assert {line.step for branch in trace.branches for line in branch.gold} == {1}
-    assert trace.steps[-1].failed
-
-
 def test_an_item_that_has_not_begun_has_its_gold_and_no_steps(run: Path):
     with opened(run) as read:
         trace = read(2)
@@ -103,7 +95,6 @@ def test_an_item_that_has_not_begun_has_its_gold_and_no_steps(run: Path):
 
 
 def test_errors_that_were_kept_are_not_worked_out_again(run: Path):
-    """As another scorer decided: one answer is missing of all."""
     missing = MissingAnswer(
         *(_branch(run, "1933"), GOLD[1], None, Label.INCORRECT_REASONING, "agent")
     )

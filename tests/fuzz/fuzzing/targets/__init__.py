@@ -1,27 +1,8 @@
 """Every target by its name."""
 
 from fuzzing.target import Target
-from fuzzing.targets import (
-    collections_of_passages,
-    files,
-    folders,
-    kg,
-    models,
-    options,
-    question_sets,
-    retrieval,
-    runs,
-)
+from fuzzing.targets import collections_of_passages as passages
+from fuzzing.targets import files, folders, kg, models, options, question_sets, retrieval, runs
 
-_ALL = (
-    *files.TARGETS,
-    *collections_of_passages.TARGETS,
-    *question_sets.TARGETS,
-    *options.TARGETS,
-    *models.TARGETS,
-    *kg.TARGETS,
-    *retrieval.TARGETS,
-    *folders.TARGETS,
-    *runs.TARGETS,
-)
-TARGETS: dict[str, Target] = {target.name: target for target in _ALL}
+_ALL = (files, passages, question_sets, options, models, kg, retrieval, folders, runs)
+TARGETS: dict[str, Target] = {one.name: one for module in _ALL for one in module.TARGETS}

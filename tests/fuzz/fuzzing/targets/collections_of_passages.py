@@ -3,8 +3,6 @@
 import gzip
 import io
 import json
-import random
-from collections.abc import Sequence
 
 from fuzzing import forms
 from fuzzing.ground import Ground
@@ -51,12 +49,14 @@ def _passages(_: Ground) -> list[bytes]:
     beir = lines({"_id": "p", **_ETNA}, {"_id": 7, **_RHINE})
     return [
         b"p.jsonl\n" + beir,
+        b"p.jsonl\n"
+        + lines({"contents": '"Etna"\nA volcano.', "statements": [["Q1", "P57", "Q2"]]}),
         b"p.jsonl.gz\n" + gzip.compress(beir, mtime=0),
         f"p.json\n{json.dumps([_ETNA, _RHINE], indent=1)}".encode(),
         b'p.csv\n\xef\xbb\xbfid;title;text\r\n1;Etna;"A ""volcano"";\non Sicily"\r\n2;;x\r\n',
         b'p.tsv\nid\ttext\ttitle\n1\t"a ""b"""\tEtna\n2\tc\tRhine\n',
         b"p.parquet\n" + packed.getvalue(),
-        b"kilt.json\n" + lines(page, page | {"wikipedia_id": "2"}),
+        b"kilt.jsonl\n" + lines(page, page | {"wikipedia_id": "2"}),
     ]
 
 
@@ -69,30 +69,21 @@ def _documents(_: Ground) -> list[bytes]:
     ]
 
 
-def _by_name(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes:
-    """By what the name says that a file holds; the name stays."""
-    name, _, content = data.partition(b"\n")
-    suffix = name.rpartition(b".")[2]
-    others = [other.partition(b"\n")[2] for other in seeds]
-    kinds = {b"jsonl": forms.json_lines, b"html": forms.markup, b"htm": forms.markup}
-    form = kinds.get(suffix, forms.json_value if name == b"p.json" else forms.text)
-    return name + b"\n" + form(content, others, rng)
-
-
 def _built(source: str, *options: str) -> tuple[Command, ...]:
     return (
         ("corpus", "build", "--from", source, *options, "--out", _OUT),
         ("corpus", "info", _OUT),
         ("corpus", "index", _OUT, "--kind", "bm25"),
-        ("corpus", "search", _OUT, "volcano"),
+        ("corpus", "search", _OUT, "volcano", "--json"),
+        ("ask", "Which volcano is on Sicily?", "--corpus", _OUT, "--json"),
     )
 
 
 TARGETS = (
-    Target("passages", _by_name, _passages, named_file(*_built("NAME"))),
+    Target("passages", forms.by_suffix(forms.text), _passages, named_file(*_built("NAME"))),
     Target(
         "documents",
-        _by_name,
+        forms.by_suffix(forms.text),
         _documents,
         named_file(*_built("folder:NAME", "--split", "headings")),
     ),

@@ -1,5 +1,6 @@
 """Files that a user names: written to disk and given to the command that reads them."""
 
+import functools
 import gzip
 import json
 import os
@@ -52,7 +53,8 @@ def in_file(
     beside: Sequence[str] = (),
     with_files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Callable[[Ground, Path], Opened]:
-    """Inputs are files of this name. `beside`: what of the ground lies beside them, by links."""
+    """Inputs are files of this name; where it is "", they say their own on the first line, and
+    `commands` name it as NAME. `beside`: what of the ground lies beside them, by links."""
 
     @contextmanager
     def opened(ground: Ground, here: Path) -> Iterator[Check]:
@@ -60,30 +62,12 @@ def in_file(
             (here / one).symlink_to(getattr(ground, one))
         for other, content in with_files.items():
             (here / other).write_bytes(content)
-        run = through(*commands)
 
         def check(data: bytes) -> Verdict:
-            (here / name).write_bytes(data)
-            return run(here)
-
-        yield check
-
-    return opened
-
-
-def named_file(*commands: Command, beside: Sequence[str] = ()) -> Callable[[Ground, Path], Opened]:
-    """Inputs say their own name on the first line; `commands` name it as NAME."""
-
-    @contextmanager
-    def opened(ground: Ground, here: Path) -> Iterator[Check]:
-        for one in beside:
-            (here / one).symlink_to(getattr(ground, one))
-
-        def check(data: bytes) -> Verdict:
-            first, _, content = data.partition(b"\n")
-            name = os.fsdecode(first)
-            (here / name).write_bytes(content)
-            filled = [tuple(word.replace("NAME", name) for word in c) for c in commands]
+            first, _, content = (b"", b"", data) if name else data.partition(b"\n")
+            own = name or os.fsdecode(first)
+            (here / own).write_bytes(content)
+            filled = [tuple(word.replace("NAME", own) for word in one) for one in commands]
             return through(*filled)(here)
 
         yield check
@@ -91,81 +75,13 @@ def named_file(*commands: Command, beside: Sequence[str] = ()) -> Callable[[Grou
     return opened
 
 
+named_file = functools.partial(in_file, "")
+
+
 def lines(*values: object) -> bytes:
-    """JSON lines."""
     return "".join(f"{json.dumps(value)}\n" for value in values).encode()
 
 
-_NATIVE = {
-    "id": "q3",
-    "question": "Which volcanoes?",
-    "ambiguous": True,
-    "branches": [
-        {
-            "name": "default",
-            "answers": [{"text": "Etna", "aliases": ["Mount Etna"]}],
-            "citations": ["p1"],
-        }
-    ],
-    "passages": [{"id": "p1", "title": "Etna", "text": "Etna is a volcano."}],
-    "meta": {"domain": "film"},
-}
-_AMBIGNQ = [
-    {
-        "id": "a",
-        "question": "Who made Heat?",
-        "annotations": [
-            {
-                "type": "multipleQAs",
-                "qaPairs": [
-                    {"question": "Who made Heat (1986)?", "answer": ["Dick Richards", "Richards"]},
-                    {"question": "Who made Heat (1995)?", "answer": ["Michael Mann"]},
-                ],
-            }
-        ],
-    },
-    {
-        "id": "b",
-        "question": "Who made Ronin?",
-        "annotations": [{"type": "singleAnswer", "answer": ["John Frankenheimer"]}],
-    },
-]
-_FANOUTQA = [
-    {
-        "id": "q1",
-        "question": "How old is each of them?",
-        "answer": {"Ann": 41, "Bo": [3.0, True], "Cy": {"at first": "1"}},
-        "categories": ["People"],
-        "decomposition": [{"evidence": {"title": "Ann"}, "decomposition": []}],
-    },
-    {"id": "q2", "question": "How many?", "answer": 2},
-]
-_CAMBIGNQ = [
-    {
-        "id": "a",
-        "question": "Who made Heat?",
-        "viewed_doc_titles": ["Heat"],
-        "used_queries": [{"query": "Heat"}],
-        "nq_doc_title": "Heat",
-        "dqs": ["Who made Heat (1986)?", "Who made Heat (1995)?"],
-        "clarification_answers": [["Dick Richards", "Richards"], ["Michael Mann"]],
-        "clarification_question": "Which version: the film of 1986, or the film of 1995?",
-    }
-]
-_CONDITIONS = [
-    {
-        "id": "c1",
-        "question": "When?",
-        "properties": [
-            {
-                "condition": "In Italy",
-                "groundtruth": "1861",
-                "citations": [{"title": "1. Italy", "text": "United in 1861."}],
-            }
-        ],
-        "ctxs": [{"title": "Italy", "text": "Italy was united in 1861."}],
-    }
-]
 _WORKED = json.loads(WORKED.read_bytes())
 _STATED = {
     "id": "stated",
@@ -190,11 +106,6 @@ _MDCR = [
         [_STATED, _IN_PARTS],
     )
 ]
-_PASSAGES = lines(
-    {"id": "p1", "contents": '"Heat"\nHeat is a film of 1995.'},
-    {"id": "p2", "contents": "Jaws\nJaws is a film.", "statements": [["Q1", "P57", "Q2"]]},
-    {"contents": "A line without an id."},
-)
 _PREDICTIONS = lines(
     {"id": "q1", "answers": {"King Kong (1933 film)": ["Merian C. Cooper", "Schoedsack"]}},
     {"id": "q2", "answers": ["Steven Spielberg"], "reasoning": "It is known.", "epoch": 0}
@@ -235,14 +146,10 @@ _PRICES = (
 )
 
 
-def _question_sets(ground: Ground) -> list[bytes]:
-    return [lines(QUESTION, _NATIVE), lines(_NATIVE), lines(QUESTION)]
-
-
 def _compressed(ground: Ground) -> list[bytes]:
     import zstandard
 
-    plain = lines(QUESTION, _NATIVE)
+    plain = lines(QUESTION, QUESTION | {"id": "q3"})
     return [
         b"file.jsonl.gz\n" + gzip.compress(plain, mtime=0),
         b"file.jsonl.gz\n" + gzip.compress(plain, mtime=0) * 2,
@@ -268,52 +175,11 @@ def _triples(ground: Ground) -> list[bytes]:
     return [b"file.nt\n" + some, b"file.ttl\n" + turtle, b"file.nt.gz\n" + gzip.compress(some)]
 
 
-def _after_name(form: forms.Form) -> forms.Form:
-    def mutate(data: bytes, seeds: Sequence[bytes], rng: "forms.random.Random") -> bytes:
-        name, _, content = data.partition(b"\n")
-        others = [other.partition(b"\n")[2] for other in seeds]
-        chosen = forms.binary if name.endswith((b".gz", b".zst")) else form
-        return name + b"\n" + chosen(content, others, rng)
-
-    return mutate
-
-
 def _made_from(kg: str, *more: str) -> Command:
     return ("questions", "generate", "--kg", kg, "--n", "2", "--out", f"{_OUT}.jsonl", *more)
 
 
 TARGETS = (
-    Target(
-        "questions",
-        forms.json_lines,
-        _question_sets,
-        in_file(
-            "q.jsonl",
-            ("questions", "info", "q.jsonl", "--json"),
-            ("questions", "info", "q.jsonl"),
-            ("questions", "convert", "q.jsonl", "--out", f"{_OUT}.jsonl"),
-            ("questions", "info", f"{_OUT}.jsonl"),
-        ),
-    ),
-    Target(
-        "condambigqa",
-        forms.json_value,
-        lambda _: [json.dumps(_CONDITIONS).encode(), json.dumps(_CONDITIONS * 3).encode()],
-        in_file(
-            "dev.json",
-            ("questions", "info", "condambigqa:dev.json"),
-            ("corpus", "build", "--from", "condambigqa:dev.json", "--out", f"{_OUT}.C"),
-        ),
-    ),
-    *(
-        Target(
-            form,
-            forms.json_value,
-            lambda _, rows=rows: [json.dumps(rows).encode()],
-            in_file("dev.json", ("questions", "info", f"{form}:dev.json")),
-        )
-        for form, rows in (("ambignq", _AMBIGNQ), ("fanoutqa", _FANOUTQA), ("cambignq", _CAMBIGNQ))
-    ),
     Target(
         "mdcr",
         forms.json_value,
@@ -341,22 +207,8 @@ TARGETS = (
         needs=("questions",),
     ),
     Target(
-        "corpora",
-        forms.json_lines,
-        lambda _: [_PASSAGES],
-        in_file(
-            "c.jsonl",
-            ("corpus", "build", "--from", "c.jsonl", "--out", f"{_OUT}.C"),
-            ("corpus", "info", f"{_OUT}.C"),
-            ("corpus", "index", f"{_OUT}.C", "--kind", "bm25"),
-            ("corpus", "search", f"{_OUT}.C", "film of 1995", "--k", "5"),
-            ("corpus", "search", f"{_OUT}.C", "film of 1995", "--json"),
-            ("ask", "Which film is of 1995?", "--corpus", f"{_OUT}.C", "--json"),
-        ),
-    ),
-    Target(
         "compressed",
-        _after_name(forms.binary),
+        forms.by_suffix(),
         _compressed,
         named_file(("questions", "info", "NAME")),
     ),
@@ -381,7 +233,7 @@ TARGETS = (
     ),
     Target(
         "prompts",
-        _after_name(forms.text),
+        forms.by_suffix(forms.text),
         _prompts,
         named_file(("ask", "Who directed Heat?", "--prompts", ".", "--expand", "--json")),
     ),
@@ -398,13 +250,13 @@ TARGETS = (
     ),
     Target(
         "triples",
-        _after_name(forms.triples),
+        forms.by_suffix(forms.triples),
         _triples,
         named_file(_made_from("NAME", "--schema", str(SLICE / "films.yaml"))),
     ),
     Target(
         "graphs",
-        _after_name(forms.triples),
+        forms.by_suffix(forms.triples),
         _triples,
         named_file(
             ("kg", "build", "NAME", "--out", f"{_OUT}.G"),

@@ -1,7 +1,7 @@
 """Folders that a disk, a copy or a careless hand has damaged: one file of each is exchanged."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,56 +47,35 @@ def members(name: str, *patterns: str) -> Callable[[Ground], list[bytes]]:
     return seeds
 
 
+def damaged(name: str, ground: str, patterns: Sequence[str], *commands: Command) -> Target:
+    """A target of files of `ground.GROUND`, each in its place in a copy."""
+    seeds, opened = members(ground, *patterns), in_folder(ground, *commands)
+    return Target(name, forms.member, seeds, opened, needs=(ground,))
+
+
+_CORPUS = ("corpus.jsonl", "corpus.json", "offsets.npy", "checksums.npy")
+_WORLD = ("world.json", "names.jsonl", "kg.nt.gz", "kg/graph.json")
+_LOOKS = (("corpus", "info", "folder"), (*_SEARCH, "bm25"))
 TARGETS = (
-    Target(
-        "corpus-folders",
-        forms.member,
-        members("corpus", "corpus.jsonl", "corpus.json", "offsets.npy", "checksums.npy"),
-        in_folder("corpus", ("corpus", "info", "folder"), (*_SEARCH, "bm25")),
-        needs=("corpus",),
+    damaged("corpus-folders", "corpus", _CORPUS, *_LOOKS),
+    damaged("indexes", "corpus", ["index/**/*"], *_LOOKS),
+    damaged(
+        *("worlds", "world", _WORLD),
+        ("world", "info", "folder"),
+        ("kg", "info", "folder"),
+        ("questions", "generate", "--kg", "folder", "--n", "2", "--out", "out.jsonl"),
     ),
-    Target(
-        "indexes",
-        forms.member,
-        members("corpus", "index/**/*"),
-        in_folder("corpus", ("corpus", "info", "folder"), (*_SEARCH, "bm25")),
-        needs=("corpus",),
+    damaged(
+        *("name-indexes", "kg", ["names.sqlite", "graph.json"]),
+        ("kg", "info", "folder"),
+        ("kg", "search", "folder", "the"),
+        ("kg", "search", "folder", "King Kong", "--json"),
+        ("kg", "search", "folder", "directed by", "--kind", "property"),
     ),
-    Target(
-        "worlds",
-        forms.member,
-        members("world", "world.json", "names.jsonl", "kg.nt.gz", "kg/graph.json"),
-        in_folder(
-            "world",
-            ("world", "info", "folder"),
-            ("kg", "info", "folder"),
-            ("questions", "generate", "--kg", "folder", "--n", "2", "--out", "out.jsonl"),
-        ),
-        needs=("world",),
-    ),
-    Target(
-        "name-indexes",
-        forms.member,
-        members("kg", "names.sqlite", "graph.json"),
-        in_folder(
-            "kg",
-            ("kg", "info", "folder"),
-            ("kg", "search", "folder", "the"),
-            ("kg", "search", "folder", "King Kong", "--json"),
-            ("kg", "search", "folder", "directed by", "--kind", "property"),
-        ),
-        needs=("kg",),
-    ),
-    Target(
-        "study-folders",
-        forms.member,
-        members("study", "study.json", "*.yaml"),
-        in_folder(
-            "study",
-            ("report", "folder"),
-            ("report", "folder", "--json"),
-            ("trace", "folder", "--print"),
-        ),
-        needs=("study",),
+    damaged(
+        *("study-folders", "study", ["study.json", "*.yaml"]),
+        ("report", "folder"),
+        ("report", "folder", "--json"),
+        ("trace", "folder", "--print"),
     ),
 )

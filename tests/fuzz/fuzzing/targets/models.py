@@ -36,7 +36,6 @@ _ANSWER = (
 
 
 def body(message: dict[str, Any], finish: str = "stop") -> dict[str, Any]:
-    """A whole body of the chat-completions protocol."""
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
     return {
         "id": "1",
@@ -195,10 +194,7 @@ _CONDITIONAL = [
 def in_run(
     reply: Reply, with_kg: bool = False, conditional: bool = False, **settings: Any
 ) -> Callable[[Ground, Path], Opened]:
-    """A question is run with a model that answers everything so; it ends scored, or as failed.
-
-    `conditional`: it is about conditions, without tools.
-    """
+    """A question is run with a model that answers everything so; it ends scored, or as failed."""
 
     @contextmanager
     def opened(ground: Ground, here: Path) -> Iterator[Check]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -49,9 +48,7 @@ def _compare(named: str, options: Sequence[str], converted: str) -> None:
         raise FoundError(f"converted, {named} is another set")
 
 
-def _by_name(
-    source: Callable[[str], tuple[str, ...]],
-) -> Callable[[Ground, Path], Iterator[Check]]:
+def _by_name(source: Callable[[str], tuple[str, ...]]) -> Callable[[Ground, Path], Iterator[Check]]:
     """Checks of a file by what `source` makes of its name: the set and its options."""
 
     @contextmanager
@@ -120,23 +117,10 @@ def _seeds_of_tables(_: Ground) -> list[bytes]:
     packed = io.BytesIO()
     parquet.write_table(arrow.Table.from_pylist([row, row | {"id": 3}]), packed)
     lines = "\n".join(json.dumps(one) for one in (_ROW, row))
-    return [
-        b"q.csv\n" + _CSV,
-        f"q.jsonl\n{lines}".encode(),
-        b"q.parquet\n" + packed.getvalue(),
-    ]
-
-
-def _mutated(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes:
-    """By what the name says that a file holds; the name stays."""
-    name, _, content = data.partition(b"\n")
-    suffix = name.rpartition(b".")[2]
-    others = [other.partition(b"\n")[2] for other in seeds if other.startswith(name)]
-    form = {b"json": forms.json_value, b"jsonl": forms.json_lines}.get(suffix, forms.binary)
-    return name + b"\n" + form(content, others, rng)
+    return [b"q.csv\n" + _CSV, f"q.jsonl\n{lines}".encode(), b"q.parquet\n" + packed.getvalue()]
 
 
 TARGETS = (
-    Target("question-forms", _mutated, _seeds_of_forms, _by_name(_published)),
-    Target("question-tables", _mutated, _seeds_of_tables, _by_name(_table)),
+    Target("question-forms", forms.by_suffix(), _seeds_of_forms, _by_name(_published)),
+    Target("question-tables", forms.by_suffix(), _seeds_of_tables, _by_name(_table)),
 )

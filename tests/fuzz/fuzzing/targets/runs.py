@@ -13,7 +13,7 @@ from fuzzing import forms
 from fuzzing.ground import Ground
 from fuzzing.target import Check, Target
 from fuzzing.targets.files import Command, through
-from fuzzing.targets.folders import in_folder, members
+from fuzzing.targets.folders import damaged
 from fuzzing.verdicts import Verdict
 
 _READ: tuple[Command, ...] = (
@@ -76,16 +76,8 @@ def written(folder: Path, question: Any, meta: dict[str, Any], item: Any) -> Non
     outcome = dict(item["outcome"])
     orjson.dumps([kinds, outcome])
     shutil.rmtree(folder, ignore_errors=True)
-    spec = RunSpec(
-        meta["task"],
-        system=meta["system"],
-        identity=meta["system"],
-        epochs=1,
-        source="q",
-        questions_digest="d",
-        system_digest="s",
-        version="0",
-    )
+    system = meta["system"]
+    spec = RunSpec(meta["task"], "q", "d", system, system, "s", 1, "0")
     create_run(folder, spec, [question])
     with RunStore(folder) as store:
         (pending,) = store.pending()
@@ -97,24 +89,12 @@ def written(folder: Path, question: Any, meta: dict[str, Any], item: Any) -> Non
 
 TARGETS = (
     Target("traces", forms.json_value, _traces, _looked_at, needs=("run",)),
-    Target(
-        "run-stores",
-        forms.member,
-        members("run", "run.sqlite"),
-        in_folder("run", *_READ, ("score", "folder", "--json")),
-        needs=("run",),
-    ),
-    Target(
-        "parts",
-        forms.member,
-        members("parts", "1/run.sqlite"),
-        in_folder(
-            "parts",
-            ("merge", "folder/1", "folder/2", "--out", "out"),
-            ("merge", "folder/2", "folder/1", "--out", "out2"),
-            ("report", "out", "--json"),
-            ("export", "out", "--events"),
-        ),
-        needs=("parts",),
+    damaged("run-stores", "run", ["run.sqlite"], *_READ, ("score", "folder", "--json")),
+    damaged(
+        *("parts", "parts", ["1/run.sqlite"]),
+        ("merge", "folder/1", "folder/2", "--out", "out"),
+        ("merge", "folder/2", "folder/1", "--out", "out2"),
+        ("report", "out", "--json"),
+        ("export", "out", "--events"),
     ),
 )

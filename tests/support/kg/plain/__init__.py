@@ -1,4 +1,1 @@
-"""Queries of a world's graph and their answers, worked out in plain Python.
-
-It runs no code of the product, whose mistakes it would share.
-"""
+"""Queries of a world's graph and their answers, worked out in plain Python."""

@@ -1,8 +1,4 @@
-"""A world's triples in plain Python, to work out what queries must answer without SPARQL.
-
-IRIs are strings as Wikidata abbreviates them ("wd:Q42", "wdt:P57"), literals are `Literal`s.
-Nothing here is shared with the package.
-"""
+"""A world's triples in plain Python, to work out what queries must answer without SPARQL."""
 
 import gzip
 import json
@@ -67,7 +63,6 @@ def date(text: str) -> Literal:
 
 
 def text(node: Node) -> str:
-    """What STR() gives of a literal."""
     assert isinstance(node, Literal)
     return node.text
 
@@ -126,7 +121,6 @@ class PlainKg:
 
 
 def read_kg(path: Path) -> PlainKg:
-    """The graph of a `kg.nt.gz`."""
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
         kg = PlainKg(frozenset(map(_triple, lines)))
     for s, p, o in sorted(kg.triples, key=str):

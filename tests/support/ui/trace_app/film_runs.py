@@ -1,12 +1,4 @@
-"""Two small runs over the same questions, written through the store, with scores done by hand.
-
-base:  kong  P 1    R 1    EM 1   right under both branches (ambiguous)
-       heat  P 1    R .5   EM 0   one of two answers, the other one retrieved and left out
-       alien P .5   R 1    EM 0   one wrong text beside the right one
-       jaws  failed
-       brazil  running            tron  pending
-other: kong as in base; heat complete (P 1 R 1 EM 1); alien nothing (0, 0, 0); the rest pending
-"""
+"""Two small runs over the same questions, written through the store, with scores done by hand."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -17,6 +9,7 @@ from branchwise.agents.journal import CallKey
 from branchwise.corpora.questions import Answer, Question
 from branchwise.runs.store import RunSpec, RunStore, create_run
 from support.eval.scoring_cases import question
+from support.ui import written_runs
 
 Gold = Mapping[str, Sequence[str]]
 KONG = {
@@ -41,7 +34,6 @@ RETRIEVED = "Al Pacino and Robert De Niro play in Heat. King Kong has Fay Wray. 
 
 
 def questions() -> list[Question]:
-    """The questions of both runs, in order."""
     return [
         question(
             id,
@@ -80,12 +72,10 @@ def other_run(path: Path) -> Path:
 
 
 def new_run(path: Path, system: Mapping[str, Any]) -> None:
-    """A run of which nothing has begun."""
     create_run(path, RunSpec("branches", "films", "d", system, {}, "s", 1, "0"), questions())
 
 
 async def begin(store: RunStore, pending: Any) -> Any:
-    """Write the beginning of an item: it is running."""
     journal = store.begin(pending)
     journal.event("start", _start(pending.question.id))
     reply = model(1, text="Let me think.")
@@ -94,7 +84,6 @@ async def begin(store: RunStore, pending: Any) -> Any:
 
 
 async def finish(store: RunStore, pending: Any, answers: Gold) -> None:
-    """Write an item that searched once and answered."""
     id = pending.question.id
     journal = store.begin(pending)
     for kind, data in events(id, answers):
@@ -103,7 +92,6 @@ async def finish(store: RunStore, pending: Any, answers: Gold) -> None:
 
 
 async def fail(store: RunStore, pending: Any, error: str) -> None:
-    """Write an item that ended with an error."""
     journal = store.begin(pending)
     journal.event("start", _start(pending.question.id))
     journal.event("error", {"kind": "ModelError", "message": error})
@@ -111,34 +99,26 @@ async def fail(store: RunStore, pending: Any, error: str) -> None:
 
 
 def outcome(answers: Gold, *, tokens: int) -> dict[str, Any]:
-    """What an item ended with."""
-    return {
-        "prediction": {"reasoning": "", "answers": {k: list(v) for k, v in answers.items()}},
-        "how": "strict",
-        "problem": None,
-        "evidence": ["p1"],
-        "usage": {},
-        "turns": 2,
-        "calls": 1,
-        "tokens": tokens,
-        "seconds": 12.5,
-        "error": None,
-    }
+    ended = written_runs.outcome(evidence=["p1"], turns=2, calls=1, tokens=tokens, seconds=12.5)
+    return ended | {"prediction": _prediction(answers)}
+
+
+def _prediction(answers: Gold) -> dict[str, Any]:
+    return {"reasoning": "", "answers": {name: list(texts) for name, texts in answers.items()}}
 
 
 def events(id: str, answers: Gold) -> list[tuple[str, dict[str, Any]]]:
-    """One search, one answer."""
     call = {"id": "c1", "name": "local_retriever", "args": {"query": GOLD[id][0]}}
     passage = {"id": "p1", "title": "Films", "text": RETRIEVED, "score": 0.9}
     result = {"content": f"[p1] Films\n{RETRIEVED}", "artifact": {"passages": [passage]}}
+    answer = {"how": "strict", "problem": None, "raw": None, "prediction": _prediction(answers)}
     tool = {"call": call, "of": 0, **result, "error": None, "failure": None}
-    prediction = {"reasoning": "", "answers": {k: list(v) for k, v in answers.items()}}
     return [
         ("start", _start(id)),
         ("model", model(1, [call], "I look for the cast.")),
         ("tool", {**tool, "seconds": 0.01, "replayed": False}),
         ("model", model(2, text="{}")),
-        ("answer", {"how": "strict", "problem": None, "raw": None, "prediction": prediction}),
+        ("answer", answer),
     ]
 
 
@@ -149,15 +129,7 @@ def _start(id: str) -> dict[str, Any]:
 def model(
     turn: int, calls: Sequence[Mapping[str, Any]] = (), reasoning: str = "", text: str = ""
 ) -> dict[str, Any]:
-    """A turn of the model."""
-    return {
-        "turn": turn,
-        "text": text,
-        "tool_calls": list(calls),
-        "invalid_tool_calls": [],
-        "reasoning": reasoning,
-        "finish": "tool_calls" if calls else "stop",
-        "usage": {"input": 800, "output": 100, "cached": 0, "reasoning": 80},
-        "seconds": 1.25,
-        "replayed": False,
-    }
+    said = {"turn": turn, "text": text, "tool_calls": list(calls), "reasoning": reasoning}
+    usage = {"input": 800, "output": 100, "cached": 0, "reasoning": 80}
+    finish = "tool_calls" if calls else "stop"
+    return {**written_runs.TURN, **said, "finish": finish, "usage": usage, "seconds": 1.25}

@@ -20,7 +20,6 @@ HALF = {"Heat (1995 film)": ["Michael Mann"]}
 
 
 def make_corpus(folder: Path) -> Path:
-    """The passages with a BM25 index."""
     return bm25_corpus(folder, {title: f"{title}\n{text}" for title, text in PASSAGES.items()})
 
 
@@ -34,10 +33,7 @@ def answering(body: Body) -> Answer:
 
 
 def parent_run(path: Path, server: ChatServer, corpus: Path) -> Path:
-    """One question, answered by `scripted`.
-
-    Its steps: 0 start, 1 turn, 2 search, 3 turn, 4 search, 5 turn, 6 answer.
-    """
+    """One question, answered by `scripted`."""
     branches = [
         {"name": name, "answers": [{"text": text} for text in texts]}
         for name, texts in GOLD.items()
@@ -58,6 +54,5 @@ def parent_run(path: Path, server: ChatServer, corpus: Path) -> Path:
 
 
 def bytes_of(path: Path) -> Mapping[str, str]:
-    """A digest of every file of a run."""
     files = sorted(file for file in path.rglob("*") if file.is_file())
     return {str(file): sha256(file.read_bytes()).hexdigest() for file in files}

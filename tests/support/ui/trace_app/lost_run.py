@@ -1,10 +1,4 @@
-"""A run in which answers were lost in every way there is; two questions.
-
-heat: Al Pacino is right. Robert De Niro is in passage p12 of 15 and was left out by the agent, Val
-Kilmer fell to extraction (passage s1 of the second search), Ashley Judd is in row 2 of a query and
-was left out, Jon Voight was never retrieved. James Woods is predicted and wrong.
-kong: pending.
-"""
+"""A run in which answers were lost in every way there is; two questions."""
 
 import asyncio
 from pathlib import Path
@@ -24,7 +18,6 @@ SPARQL = "SELECT ?actor ?name WHERE { wd:Q1 wdt:P161 ?actor . ?actor rdfs:label 
 
 
 def lost_run(path: Path) -> Path:
-    """The run of this module's docstring."""
     new_run(path)
     with RunStore(path) as store:
         pending = next(iter(store.pending()))

@@ -20,6 +20,5 @@ def under_cursor(app: App[None]) -> str | None:
 
 
 def bar(app: App[None]) -> str:
-    """What the list shows, in words."""
     line = next(line for line in screen_lines(app) if " questions" in line)
     return line.rstrip().removesuffix(AGAIN).strip()

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 
 from support.ui.trace_app.waiting import PATIENCE
 
@@ -21,11 +20,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\\\
 
 
 class Terminal:
-    """`branchwise` with these arguments, in a terminal of 80 by 24.
-
-    `errors`: a file that takes its standard error instead of the terminal. `controls`: Ctrl-C and
-    the like are signals, as at a person's terminal.
-    """
+    """`branchwise` with these arguments, in a terminal of 80 by 24."""
 
     def __init__(
         self, *arguments: object, errors: Path | None = None, controls: bool = False
@@ -50,12 +45,7 @@ class Terminal:
         self._reader.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
         self._reader.join()
@@ -63,7 +53,6 @@ class Terminal:
 
     @property
     def drawn(self) -> str:
-        """All that was written so far."""
         return self._read.decode("utf-8", "replace")
 
     @property
@@ -72,11 +61,9 @@ class Terminal:
         return _ESCAPES.sub("", self.drawn)
 
     def type(self, keys: str) -> None:
-        """Send keys."""
         os.write(self._ours, keys.encode())
 
     def wait_for(self, text: str) -> None:
-        """Until the text has been drawn."""
         self.wait_until(lambda: text in self.output)
 
     def wait_until(self, happened: Callable[[], bool]) -> None:
@@ -88,7 +75,6 @@ class Terminal:
             threading.Event().wait(0.02)
 
     def ended(self) -> int:
-        """The exit code, once the process has ended."""
         code = self._process.wait(PATIENCE)
         self._reader.join(PATIENCE)
         return code

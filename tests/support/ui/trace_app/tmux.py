@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import TracebackType
 
 from support.ui.trace_app.waiting import PATIENCE
 
@@ -19,25 +18,18 @@ class Tmux:
     """`branchwise` with these arguments in a pane of its own tmux server, whose socket is in
     `folder`. When it has ended, the pane says `ended with CODE`."""
 
-    def __init__(self, folder: Path, *arguments: object, size: tuple[int, int] = (80, 24)) -> None:
+    def __init__(self, folder: Path, *arguments: object) -> None:
         self._socket = folder / "tmux"
-        self._size = size
         program = shlex.join([sys.executable, "-m", "branchwise", *map(str, arguments)])
         self._script = f"{program}; echo ended with $?; read -r _"
 
     def __enter__(self) -> "Tmux":
-        width, height = self._size
         # A server of a person's own session is not used, nor are its settings.
-        size = ("-x", str(width), "-y", str(height))
+        size = ("-x", "80", "-y", "24")
         self._call("-f", os.devnull, "new-session", "-d", *size, "sh", "-c", self._script)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._call("kill-server")
 
     def keys(self, *names: str) -> None:
@@ -45,11 +37,9 @@ class Tmux:
         self._call("send-keys", *names)
 
     def resize(self, width: int, height: int) -> None:
-        """Make the window another size, as whoever drags its corner does."""
         self._call("resize-window", "-x", str(width), "-y", str(height))
 
     def screen(self) -> str:
-        """What is to be seen, line by line."""
         return self._call("capture-pane", "-p")
 
     def wait_for(self, *texts: str) -> str:

@@ -2,9 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
+from textual.app import App
 from textual.geometry import Size
 from textual.pilot import Pilot
 
@@ -12,6 +14,19 @@ from support.ui.trace_app.screen_text import screen_text
 
 PATIENCE = 300.0
 """Seconds until what is waited for will not come."""
+
+
+AnyApp = TypeVar("AnyApp", bound=App[Any])
+
+
+@asynccontextmanager
+async def driven(
+    app: AnyApp, size: tuple[int, int] = (80, 24), **more: Any
+) -> AsyncIterator[tuple[AnyApp, Pilot[Any]]]:
+    """The app at work in a terminal of that size, its first screen drawn."""
+    async with app.run_test(size=size, **more) as pilot:
+        await pilot.pause()
+        yield app, pilot
 
 
 async def until(pilot: Pilot[Any], happened: Callable[[], bool]) -> None:
@@ -28,11 +43,7 @@ async def means_shown(pilot: Pilot[Any]) -> None:
 
 
 async def resized(pilot: Pilot[Any], width: int, height: int) -> None:
-    """Resize the terminal, and wait until every widget has been laid out and drawn at its new size.
-
-    The app lays itself out when a timer runs out, and widgets scroll after the next refresh:
-    `resize_terminal` waits for neither where other processes have the cores.
-    """
+    """Resize the terminal, and wait until every widget has been drawn at its new size."""
     await pilot.resize_terminal(width, height)
     await until(pilot, lambda: pilot.app.screen.size == Size(width, height))
     # The widgets have been told by now. What they put off at that is done before this is.
