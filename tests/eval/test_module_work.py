@@ -262,9 +262,7 @@ SPANS = Counter({"not in the passage": 24})
         ),
     ],
 )
-def test_parts_that_did_nothing_are_told_from_those_that_did_little(
-    work: ModuleWork, said: list[str]
-) -> None:
+def test_parts_that_did_nothing_are_told_from_those_that_did_little(work, said):
     found = inert_parts(work, Settled(()))
     assert [f"{one.what}: {one.how}" for one in found.values()] == said
 

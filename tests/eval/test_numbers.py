@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.base.numbers import (
-    Unit,
     as_text,
     count,
     interval,
@@ -69,9 +68,7 @@ def test_multiples_have_three_digits_or_one_after_the_point() -> None:
         (None, "usd", "–"),
     ],
 )
-def test_a_unit_says_how_its_numbers_are_printed(
-    value: float | None, unit: Unit, shown: str
-) -> None:
+def test_a_unit_says_how_its_numbers_are_printed(value, unit, shown):
     assert as_text(value, unit) == shown
 
 

@@ -67,16 +67,6 @@ def test_the_alignment_is_the_best_of_all(matrix: tuple[Grades, int, int]) -> No
     assert score.surplus == rows - len(pairs)
 
 
-def test_a_missed_gold_property_counts_0_and_a_surplus_one_is_told() -> None:
-    grades = table([(0.4, 0.8), (0.0, 0.1)], [(0.9, 0.7), (0.0, 0.0)])
-    # First to the second (.1) and second to the first (.7) make .8, as the first to the first does;
-    # conditions decide: .9 + 0 against .4.
-    assert align_by_grades(grades) == (PropertyPair(0, 1), PropertyPair(1, 0))
-    score = graded_score(grades, predicted=2, gold=4)
-    assert (score.answer, score.condition) == pytest.approx((0.8 / 4, 0.9 / 4))
-    assert graded_score(grades, predicted=3, gold=4).surplus == 1
-
-
 A, B = "A", "B"
 
 

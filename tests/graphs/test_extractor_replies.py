@@ -104,9 +104,7 @@ def test_a_paraphrase_is_dropped_and_counted(reply: str) -> None:
         "The passage says nothing about it.\nNONE",
     ],
 )
-def test_none_with_or_without_an_explanation_is_nothing_kept_and_nothing_dropped(
-    reply: str,
-) -> None:
+def test_none_with_or_without_an_explanation_is_nothing_kept_and_nothing_dropped(reply):
     assert read_spans(reply, PASSAGE) == Spans()
 
 
@@ -169,9 +167,7 @@ def test_a_megabyte_of_one_sign_is_read_in_no_time(sign: str) -> None:
 
 
 @given(st.text(max_size=200), st.text(max_size=200).map(one_line))
-def test_whatever_is_said_spans_stand_in_the_passage_in_order_and_apart(
-    reply: str, passage: str
-) -> None:
+def test_whatever_is_said_spans_stand_in_the_passage_in_order_and_apart(reply, passage):
     at = 0
     for span in read_spans(reply, passage).kept:
         start = passage.find(span, at)
@@ -286,9 +282,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES | st.text(max_size=20), max_size=12), st.sampled_from(["\n", " ", ""]))
-def test_whatever_is_said_spans_are_those_of_their_own_passage(
-    parts: list[str], between: str
-) -> None:
+def test_whatever_is_said_spans_are_those_of_their_own_passage(parts, between):
     found = read_sections(between.join(parts), MATERIALS)
     assert found.last <= found.named <= {0, 1, 2}
     assert found.strayed <= found.named

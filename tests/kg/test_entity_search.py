@@ -186,9 +186,7 @@ def test_an_iri_that_could_end_the_query_is_not_put_into_it() -> None:
         ((TEXTS, hang()), 1.5),
     ],
 )
-def test_a_failing_endpoint_costs_types_only(
-    endpoint: tuple[Reaction, ...], seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_endpoint_costs_types_only(endpoint, seconds, monkeypatch):
     monkeypatch.setattr("branchwise.kg.open.DEFAULT_SECONDS", seconds)
     with searching([json_reply(FILMS)], endpoint) as search:
         found = search.kg.search("King Kong")

@@ -136,9 +136,7 @@ def test_patterns_are_those_that_every_solution_must_match() -> None:
         ("OPTIONAL { { ?x wdt:P1 ?y } UNION { ?x wdt:P2 ?y } } MINUS { ?x wdt:P3 ?y }", ()),
     ],
 )
-def test_alternatives_are_branches_or_the_only_subselect(
-    group: str, alternatives: tuple[str, ...]
-) -> None:
+def test_alternatives_are_branches_or_the_only_subselect(group, alternatives):
     numbers = [
         " ".join(text.split(f"<{WDT}P")[1][0] for text in branch)
         for branch in prepare(f"SELECT * {{ {group} }}").alternatives

@@ -96,9 +96,7 @@ def test_the_object_may_be_in_another() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["default", "gold-answers"])
-def test_only_one_protocol_tells_gold_answers(
-    chat_server: Any, make_system: Any, tmp_path: Path, protocol: Any
-) -> None:
+def test_only_one_protocol_tells_gold_answers(chat_server, make_system, tmp_path, protocol):
     chat_server.play(written)
     file = tmp_path / "q.jsonl"
     answers = {"the men": ["Zebedee"], "the women": ["Quorra", "Zebedee"]}

@@ -45,9 +45,7 @@ def told(chat_server: ChatServer, tmp_path: Path, type_in: TypeIn) -> Path:
     return tmp_path / "R"
 
 
-def test_errors_and_the_trace_say_of_each_answer_where_it_was_lost(
-    told: Path, type_in: TypeIn
-) -> None:
+def test_errors_and_the_trace_say_of_each_answer_where_it_was_lost(told, type_in):
     said = {
         "1973": "mentioned, perhaps not stated · step 2 [album]",
         "1981": "left out by the agent · step 2 [act]",
@@ -100,9 +98,7 @@ def test_reports_say_first_what_the_corpus_lacks_and_what_is_an_upper_bound(
     assert [row[f"missing_{kind}"] for kind in kinds] == ["1", "1", "1", "2"]
 
 
-def test_a_corpus_is_read_for_the_first_score_and_not_again(
-    told: Path, tmp_path: Path, type_in: TypeIn
-) -> None:
+def test_a_corpus_is_read_for_the_first_score_and_not_again(told, tmp_path, type_in):
     (kept,) = (tmp_path / "C" / "mentions").iterdir()
     told_before = type_in("report", told, "--json")[1]
     kept.unlink()
@@ -155,9 +151,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score, "QUICKLY", 0.0)
 
 
-def test_what_was_read_on_request_is_shown_from_then_on(
-    unhurried: None, told: Path, type_in: TypeIn
-) -> None:
+def test_what_was_read_on_request_is_shown_from_then_on(unhurried, told, type_in):
     assert "nowhere in this corpus" not in type_in("report", told)[1]
     assert "Bo Diaz  never retrieved\n" in type_in("errors", told)[1]
     assert "nowhere in this corpus" in type_in("score", told, "--scan-corpus")[1]
