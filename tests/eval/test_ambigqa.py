@@ -11,12 +11,7 @@ from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
-from branchwise.eval.tasks.ambigqa.scores import (
-    bleu4,
-    edit_f1,
-    plain_text,
-    question_tokens,
-)
+from branchwise.eval.tasks.ambigqa.scores import bleu4, edit_f1, plain_text, question_tokens
 from support import ambigqa_evaluation as second
 from support.needs import DATA, needs_data
 
