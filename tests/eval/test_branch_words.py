@@ -36,14 +36,10 @@ def test_a_number_has_the_same_word_however_it_is_written(n: int) -> None:
 @pytest.mark.parametrize(
     ("key", "reading"),
     [
-        ("fourth chairman", 2),
-        ("twenty-first chairman", 3),
-        ("the 2nd one", 0),
-        ("chairman number 3", 1),
-        ("fifth chairman", None),
-        ("chairman", None),
+        ("fourth chairman", 2), ("twenty-first chairman", 3), ("the 2nd one", 0),
+        ("chairman number 3", 1), ("fifth chairman", None), ("chairman", None),
     ],
-)
+)  # fmt: skip
 def test_an_ordinal_names_the_reading_with_its_number(key: str, reading: int | None) -> None:
     assert aligned(CHAIRMEN, key) == [reading]
 

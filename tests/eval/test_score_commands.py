@@ -62,28 +62,13 @@ async def run_folder(tmp_path: Path) -> Path:
 
 async def one_answered(path: Path, asked: Sequence[Question], task: str = "branches") -> Path:
     """A run in which the first question is answered."""
-    spec = RunSpec(
-        task=task,
-        source="q.jsonl",
-        questions_digest="",
-        system={"model": "offline"},
-        identity={},
-        system_digest="",
-        epochs=1,
-        version="0",
-    )
+    spec = RunSpec(task, "q.jsonl", "", {"model": "offline"}, {}, "", 1, "0")
     create_run(path, spec, asked)
     with RunStore(path) as store:
         journal = store.begin(next(store.pending()))
         prediction = {"answers": {"Heat 1995": ["Al Pacino"]}}
-        record = {
-            "prediction": prediction,
-            "evidence": [],
-            "how": "strict",
-            "usage": {},
-            "error": None,
-        }
-        await journal.finish("done", record)
+        record = {"evidence": [], "how": "strict", "usage": {}, "error": None}
+        await journal.finish("done", {"prediction": prediction} | record)
     return path
 
 
@@ -162,30 +147,20 @@ async def test_published_numbers_that_there_are_not_are_refused(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["--questions", "q"],
-        ["--predictions", "p"],
-        ["R", "--questions", "q"],
-        ["R", "--task", "t"],
-    ],
+    "arguments", ["", "--questions q", "--predictions p", "R --questions q", "R --task t"]
 )
-def test_an_unclear_request_is_refused(arguments: list[str]) -> None:
+def test_an_unclear_request_is_refused(arguments: str) -> None:
     with pytest.raises(InputError, match="name either a run folder, or --questions and"):
-        run("score", *arguments)
+        run("score", *arguments.split())
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     for command in ("score", "report"):
         with pytest.raises(InputError, match="no such run"):
             run(command, tmp_path / "nothing")
-
-
-@pytest.mark.parametrize("folder", ["/", "/tmp"])
-def test_a_folder_without_parents_is_no_run_either(folder: str) -> None:
+    # Nor is a folder without parents.
     with pytest.raises(InputError, match="is not a run folder"):
-        run("report", Path(folder))
+        run("report", Path("/"))
 
 
 def test_a_run_in_which_nothing_has_ended_is_refused(tmp_path: Path) -> None:
@@ -193,9 +168,7 @@ def test_a_run_in_which_nothing_has_ended_is_refused(tmp_path: Path) -> None:
     spec = RunSpec("branches", "q", "", {}, {}, "", 1, "0")
     create_run(path, spec, [question("q1", HEATS)])
     for command in ("score", "report"):
-        with pytest.raises(
-            InputError, match=r"no item has ended yet; continue with: branchwise resume"
-        ):
+        with pytest.raises(InputError, match=r"no item has ended yet; .*: branchwise resume"):
             run(command, path)
 
 

@@ -110,14 +110,10 @@ def test_the_servers_own_objection_is_passed_on(world_300: Path) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "ftp://host/sparql",
-        "/a/folder",
-        "http://",
-        "https://me:secret@host/",
-        "http://h/a b",
+        "ftp://host/sparql", "/a/folder", "http://", "https://me:secret@host/", "http://h/a b",
         "http://h:x/",
     ],
-)
+)  # fmt: skip
 def test_addresses_that_are_none_are_refused(url: str) -> None:
     with pytest.raises(InputError) as refused:
         RemoteKg(url)

@@ -53,16 +53,12 @@ def test_ways_to_write_a_query(query: str) -> None:
 @pytest.mark.parametrize(
     "condition",
     [
-        '?date > "1970-01-01"^^xsd:dateTime',
-        '?date > "1970-01-01T00:00:00"^^xsd:dateTime',
-        '?date > "+1970-01-01T00:00:00Z"^^xsd:dateTime',
-        '"1970-01-01"^^xsd:date < ?date',
-        '(?date > "1970-01-01"^^xsd:date)',
-        '?date >= xsd:dateTime("1970-01-01")',
-        'xsd:date(?date) > "1970-01-01"^^xsd:date',
-        "YEAR(?date) > 1970",
+        '?date > "1970-01-01"^^xsd:dateTime', '?date > "1970-01-01T00:00:00"^^xsd:dateTime',
+        '?date > "+1970-01-01T00:00:00Z"^^xsd:dateTime', '"1970-01-01"^^xsd:date < ?date',
+        '(?date > "1970-01-01"^^xsd:date)', '?date >= xsd:dateTime("1970-01-01")',
+        'xsd:date(?date) > "1970-01-01"^^xsd:date', "YEAR(?date) > 1970",
     ],
-)
+)  # fmt: skip
 def test_ways_to_write_a_day(condition: str) -> None:
     query = f"SELECT ?film {{ ?film wdt:P577 ?date FILTER({condition}) }}"
     assert found(query) == BOTH[:1]
