@@ -195,14 +195,9 @@ def test_a_program_is_told_the_options(options: list[str], type_in: Any, chat_se
     code, out, err = type_in("ask", HEAT, *options, "--json")
     assert code == NOT_CHOSEN == 3
     assert json.loads(out) == {
-        "question": HEAT,
-        "ambiguous": True,
-        "clarification_question": ASKED,
-        "options": OPTIONS,
-        "chosen": [],
-        "answers": {},
-        "passages": [],
-    }
+        "question": HEAT, "ambiguous": True, "clarification_question": ASKED, "options": OPTIONS,
+        "chosen": [], "answers": {}, "passages": [],
+    }  # fmt: skip
     assert err == "branchwise: nothing was chosen; add --choose NUMBER, TEXT or all\n"
     assert "option" not in map(stage_of, chat_server.requests)
 
@@ -213,13 +208,9 @@ def test_a_program_chooses_and_has_the_answer_with_its_passages(options, type_in
     found = json.loads(out)
     passages = found.pop("passages")
     assert found == {
-        "question": HEAT,
-        "ambiguous": True,
-        "clarification_question": ASKED,
-        "options": OPTIONS,
-        "chosen": ["the 1986 film"],
-        "answers": {"the 1986 film": ["Richards"]},
-    }
+        "question": HEAT, "ambiguous": True, "clarification_question": ASKED, "options": OPTIONS,
+        "chosen": ["the 1986 film"], "answers": {"the 1986 film": ["Richards"]},
+    }  # fmt: skip
     assert [(one["option"], one["id"]) for one in passages] == [
         ("the 1986 film", "heat-1986"),
         ("the 1986 film", "heat-1995"),

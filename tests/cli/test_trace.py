@@ -12,14 +12,9 @@ from branchwise.runs.store import RunSpec, RunStore, create_run
 TEXT = "[bold]Al Pacino[/bold] \x1b[31mplays\x1b[0m Hanna.\n" + "long " * 400
 
 READ = {
-    "dropped": [],
-    "whole": False,
-    "error": None,
-    "usage": {"input": 1, "output": 1},
-    "seconds": 0.1,
-    "replayed": False,
-    "reasoning": "",
-}
+    "dropped": [], "whole": False, "error": None, "usage": {"input": 1, "output": 1},
+    "seconds": 0.1, "replayed": False, "reasoning": "",
+}  # fmt: skip
 
 
 QUESTION = Question(
@@ -41,15 +36,10 @@ def run(tmp_path: Path) -> Path:
 async def _fill(path: Path) -> None:
     call = {"id": "c", "name": "local_retriever", "args": {"query": "Heat"}}
     made = {
-        "text": "",
-        "tool_calls": [call, call],
-        "invalid_tool_calls": [],
-        "reasoning": "",
-        "finish": "tool_calls",
-        "usage": {"input": 1, "output": 1},
-        "seconds": 0.1,
+        "text": "", "tool_calls": [call, call], "invalid_tool_calls": [], "reasoning": "",
+        "finish": "tool_calls", "usage": {"input": 1, "output": 1}, "seconds": 0.1,
         "replayed": False,
-    }
+    }  # fmt: skip
     with RunStore(path) as store:
         for pending in list(store.pending()):
             journal = store.begin(pending)
@@ -157,12 +147,8 @@ def test_a_failed_items_line_says_why(type_in, tmp_path: Path):
     create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [QUESTION])
     with RunStore(path) as store:
         record = {
-            "prediction": {},
-            "evidence": [],
-            "how": "failed",
-            "usage": {},
-            "error": "server: gone",
-        }
+            "prediction": {}, "evidence": [], "how": "failed", "usage": {}, "error": "server: gone",
+        }  # fmt: skip
         asyncio.run(store.begin(next(store.pending())).finish("failed", record))
     line = type_in("trace", path)[1].splitlines()[1]
     assert line.startswith("failed")

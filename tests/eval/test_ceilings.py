@@ -48,16 +48,10 @@ def test_losses_of_one_item_by_hand() -> None:
     item = traced("q", FOUR, [(0, 0)], SOME)
     known = reach(q=[True, True, True, False])
     assert ceilings([item], known).items[0].metrics == {
-        "ceiling_reach": 0.75,
-        "ceiling_retrieved": 0.5,
-        "ceiling_extracted": 0.25,
-        "ceiling_shown": 0.25,
-        "strict_recall": 0.25,
-        "retrieval_loss": 0.25,
-        "extraction_loss": 0.25,
-        "context_loss": 0.0,
-        "reasoning_loss": 0.0,
-    }
+        "ceiling_reach": 0.75, "ceiling_retrieved": 0.5, "ceiling_extracted": 0.25,
+        "ceiling_shown": 0.25, "strict_recall": 0.25, "retrieval_loss": 0.25,
+        "extraction_loss": 0.25, "context_loss": 0.0, "reasoning_loss": 0.0,
+    }  # fmt: skip
 
 
 def test_what_no_answered_request_held_is_no_loss_of_extraction() -> None:

@@ -62,13 +62,10 @@ def test_one_epoch_has_no_spread() -> None:
 
 def test_what_asking_again_finds_by_hand() -> None:
     items = [
-        traced("a", FOUR, [(0, 0), (0, 1)], epoch=0),
-        traced("a", FOUR, [(0, 1), (0, 2)], epoch=1),
-        traced("b", [(0, 0)], [], epoch=0),
-        traced("b", [(0, 0)], [], epoch=1),
-        traced("none", [], [], epoch=0),
-        traced("none", [], [], epoch=1),
-    ]
+        traced("a", FOUR, [(0, 0), (0, 1)], epoch=0), traced("a", FOUR, [(0, 1), (0, 2)], epoch=1),
+        traced("b", [(0, 0)], [], epoch=0), traced("b", [(0, 0)], [], epoch=1),
+        traced("none", [], [], epoch=0), traced("none", [], [], epoch=1),
+    ]  # fmt: skip
     spread = epoch_spread(items, [])
     assert spread is not None
     found = spread.union["all"]

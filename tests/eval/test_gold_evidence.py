@@ -56,17 +56,11 @@ def test_calls_cost_what_was_spent_before_them_modules_and_repair_included() -> 
         ],
     }
     found = evidence(
-        ("expansion", {"readings": [], "usage": usage(7)}),
-        model(10, 2),
-        tool(1, {}, error="broken"),
-        tool(0, {"p1": "x", "p2": "y"}),
-        ("extraction", extraction),
-        model(100, 1),
-        tool(0, {}),
-        model(20),
-        ("repair", {"problem": "none", "text": ""}),
+        ("expansion", {"readings": [], "usage": usage(7)}), model(10, 2),
+        tool(1, {}, error="broken"), tool(0, {"p1": "x", "p2": "y"}), ("extraction", extraction),
+        model(100, 1), tool(0, {}), model(20), ("repair", {"problem": "none", "text": ""}),
         model(3, role="repair"),
-    )
+    )  # fmt: skip
     assert found.calls == (
         CallCost(step=3, tool="tool0", tokens=17),
         CallCost(step=2, tool="tool1", tokens=17, error="broken"),

@@ -124,12 +124,9 @@ async def test_default_stays_what_it_is_and_is_never_sent(chat_server):
 
 
 UNUSABLE = [
-    say("The first one is the film of 1986, I think."),
-    say('{"n1": "r3", "n2": null}'),
-    say('{"n1": "r2"}'),
-    too_long('{"n1": "r2", "n2'),
-    say("x" * 1_000_000),
-]
+    say("The first one is the film of 1986, I think."), say('{"n1": "r3", "n2": null}'),
+    say('{"n1": "r2"}'), too_long('{"n1": "r2", "n2'), say("x" * 1_000_000),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("reply", UNUSABLE, ids=lambda reply: reply.content[:30])

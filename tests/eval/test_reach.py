@@ -99,12 +99,9 @@ def test_where_all_supporting_passages_are_missing_they_are_another_corpus_s(cor
 
 def test_mentions_decide_where_gold_names_no_support_and_only_on_request(corpus: Path) -> None:
     answers = (
-        Answer(text="M. Mann", aliases=("Michael Mann",)),
-        by("Heat (1986 film)"),
-        by("Ridley Scott"),
-        by("Dick Richards", "gone"),
-        by("Al Pacino", "p1"),
-    )
+        Answer(text="M. Mann", aliases=("Michael Mann",)), by("Heat (1986 film)"),
+        by("Ridley Scott"), by("Dick Richards", "gone"), by("Al Pacino", "p1"),
+    )  # fmt: skip
     assert reached(searched(corpus), *answers) == [None, None, None, False, True]
     found = reached(searched(corpus), *answers, seconds=inf)
     assert found == [True, True, False, False, True]
@@ -156,25 +153,18 @@ def test_a_corpus_that_takes_long_to_read_is_left_unread(corpus, monkeypatch):
 
 def test_an_id_in_the_graph_is_within_reach(graph: Path) -> None:
     answers = (
-        by("A", qid="Q1"),
-        by("B", qid="Q2"),
-        by("C", qid="Q3"),
-        by("D", qid="<http://films.example/heat>"),
-        by("E", qid="' OR 1=1 --"),
-        by("1995"),
-    )
+        by("A", qid="Q1"), by("B", qid="Q2"), by("C", qid="Q3"),
+        by("D", qid="<http://films.example/heat>"), by("E", qid="' OR 1=1 --"), by("1995"),
+    )  # fmt: skip
     assert reached(asked(str(graph)), *answers) == [True, True, False, True, False, None]
 
 
 def test_one_source_that_has_it_is_enough_and_one_unknown_leaves_it_open(corpus, graph):
     both = Sources(SearchedCorpus(corpus), SearchedKg(str(graph)))
     answers = (
-        by("A", "p1", qid="Q3"),
-        by("B", "gone", qid="Q1"),
-        by("C", "gone", qid="Q4"),
-        by("D", "gone"),
-        by("E", qid="Q5"),
-    )
+        by("A", "p1", qid="Q3"), by("B", "gone", qid="Q1"), by("C", "gone", qid="Q4"),
+        by("D", "gone"), by("E", qid="Q5"),
+    )  # fmt: skip
     assert reached(both, *answers) == [True, True, False, None, None]
 
 

@@ -64,15 +64,11 @@ def test_it_is_asked_and_the_choice_is_answered(system: System, chat_server: Any
     end = graph.invoke(Command(resume="2"), THREAD)
     usage = end.pop("usage")
     assert end == {
-        "ambiguous": True,
-        "clarification_question": ASKED["clarification_question"],
-        "options": ASKED["options"],
-        "chosen": ["the 1986 film"],
+        "ambiguous": True, "clarification_question": ASKED["clarification_question"],
+        "options": ASKED["options"], "chosen": ["the 1986 film"],
         "answers": {"the 1986 film": ["Richards"]},
-        "evidence": {"the 1986 film": ["heat-1986", "heat-1995"]},
-        "how": "strict",
-        "problem": None,
-    }
+        "evidence": {"the 1986 film": ["heat-1986", "heat-1995"]}, "how": "strict", "problem": None,
+    }  # fmt: skip
     assert usage["agent"]["calls"] == 2
     assert json.loads(json.dumps(end)) == end
     stages = Counter(map(stage_of, chat_server.requests))

@@ -44,13 +44,9 @@ def corpus(tmp_path_factory):
 def system(chat_server, corpus, monkeypatch):
     monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
     return System(
-        model=f"openai:scripted@{chat_server.url}",
-        corpus=corpus,
-        k=1,
-        expand=True,
-        extract=True,
+        model=f"openai:scripted@{chat_server.url}", corpus=corpus, k=1, expand=True, extract=True,
         decoding=Decoding(attempts=1),
-    )
+    )  # fmt: skip
 
 
 def agent_turn(body):
@@ -291,12 +287,9 @@ def test_goes_on_where_checkpoints_may_hold_declared_types_only(corpus, tmp_path
     program.write_text(STRICT)
     environment = os.environ | {"LANGGRAPH_STRICT_MSGPACK": "true"}
     done = subprocess.run(
-        [sys.executable, program, corpus],
-        env=environment,
-        capture_output=True,
-        text=True,
+        [sys.executable, program, corpus], env=environment, capture_output=True, text=True,
         check=False,
-    )
+    )  # fmt: skip
     assert (done.stdout, done.stderr) == ("server\n['Michael Mann'] True True\n", "")
 
 

@@ -130,12 +130,9 @@ def test_on_a_narrow_terminal_no_number_is_broken(built_kg):
     arguments = ("-m", "branchwise", "kg", "query", built_kg, query)
     terminal = {"TTY_COMPATIBLE": "1", "COLUMNS": "50", "NO_COLOR": "1", "TERM": "dumb"}
     done = subprocess.run(
-        [sys.executable, *arguments],
-        env=os.environ | terminal,
-        capture_output=True,
-        text=True,
+        [sys.executable, *arguments], env=os.environ | terminal, capture_output=True, text=True,
         check=True,
-    )
+    )  # fmt: skip
     first, second = (row.splitlines() for row in done.stdout.strip().split("\n\n"))
     for row in (first, second):
         starts = [line.split()[0] for line in row if not line.startswith(" ")]

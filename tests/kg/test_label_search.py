@@ -36,13 +36,9 @@ def expected(plain: PlainKg, number: str, name: str) -> Match:
     ]
     direct = sum(len(o) for (s, p), o in plain.forward.items() if s == thing and p[:4] == "wdt:")
     return Match(
-        number,
-        plain.label(thing).text,
-        plain.description(thing).text,
-        name,
-        (*kinds[0], *kinds[1]),
-        direct,
-    )
+        number, plain.label(thing).text, plain.description(thing).text, name,
+        (*kinds[0], *kinds[1]), direct,
+    )  # fmt: skip
 
 
 def test_a_shared_name_gives_all_its_bearers(remote, plain, world_300):

@@ -146,13 +146,9 @@ def test_mentions_tell_which_numbers_stand_where() -> None:
            OPTIONAL { ?film wdt:P57 ?director } VALUES ?other { wd:Q42 } }"""
     ).mentioned
     assert [(m.id, m.pattern, m.variables) for m in mentioned] == [
-        ("P31", 0, ("film",)),
-        ("Q11424", 0, ("film",)),
-        ("P166", 1, ("film", "when")),
-        ("P585", 1, ("film", "when")),
-        ("P57", None, ("film", "director")),
-        ("Q42", None, ()),
-    ]
+        ("P31", 0, ("film",)), ("Q11424", 0, ("film",)), ("P166", 1, ("film", "when")),
+        ("P585", 1, ("film", "when")), ("P57", None, ("film", "director")), ("Q42", None, ()),
+    ]  # fmt: skip
     assert [m.iri for m in mentioned[:2]] == [f"{WDT}P31", f"{WD}Q11424"]
 
 

@@ -29,14 +29,11 @@ def questions(tmp_path: Path) -> str:
     file = tmp_path / "cq_dev.json"
     entries = [
         {
-            "id": id,
-            "question": f"{id}?",
-            "dqs": ["a?", "b?"],
-            "clarification_answers": [["A"], ["B"]],
-            "clarification_question": text,
+            "id": id, "question": f"{id}?", "dqs": ["a?", "b?"],
+            "clarification_answers": [["A"], ["B"]], "clarification_question": text,
         }
         for id, text in GOLD.items()
-    ]
+    ]  # fmt: skip
     file.write_text(json.dumps(entries))
     return f"cambignq:{file}"
 

@@ -23,12 +23,8 @@ RIGHT = "SELECT ?film ?whoLabel WHERE { VALUES ?film { wd:Q1 wd:Q2 } ?film wdt:P
 
 def lines(second_director="Bo Dahl"):
     labels = {
-        "Q1": "Aurora",
-        "Q2": "Aurora",
-        "Q3": "Ann Lee",
-        "Q4": second_director,
-        "P57": "director",
-    }
+        "Q1": "Aurora", "Q2": "Aurora", "Q3": "Ann Lee", "Q4": second_director, "P57": "director",
+    }  # fmt: skip
     yield from (f'<{WD}{id}> <{LABEL}> "{label}"@en .' for id, label in labels.items())
     yield f"<{WD}Q1> <{WDT}P57> <{WD}Q3> ."
     yield f"<{WD}Q2> <{WDT}P57> <{WD}Q4> ."

@@ -63,12 +63,9 @@ def test_errors_and_the_trace_say_of_each_answer_where_it_was_lost(told, type_in
     code, out, _ = type_in("errors", told, "--label", "not in the corpus", "--json")
     missing = {one["text"]: one for one in json.loads(out)["missing"]}
     assert {name: one["label"] for name, one in missing.items()} == {
-        "1973": "perhaps_stated",
-        "1981": "incorrect_reasoning",
-        "Ann Lee": "incomplete_extraction",
-        "Bo Diaz": "not_in_corpus",
-        "Cy Odum": "not_in_corpus",
-    }
+        "1973": "perhaps_stated", "1981": "incorrect_reasoning", "Ann Lee": "incomplete_extraction",
+        "Bo Diaz": "not_in_corpus", "Cy Odum": "not_in_corpus",
+    }  # fmt: skip
     assert missing["Ann Lee"]["in_corpus"] == "lee"
 
 

@@ -98,13 +98,9 @@ def begin(
 
     outages = Outages(patience, sleep=sleep)
     return experiment.run(
-        str(questions),
-        system,
-        out=out,
-        concurrency=AT_ONCE,
-        observer=Ending(*servers),
+        str(questions), system, out=out, concurrency=AT_ONCE, observer=Ending(*servers),
         restraints=Restraints(outages=outages),
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -36,22 +36,11 @@ from branchwise.worlds.questions.wording.vocabulary import (
 from support.synthesis.random_plans import plans
 
 NAMES = {
-    "Q1": "Mara Voss",
-    "Q2": "Jorge Falkfeld",
-    "Q3": "Lindstrom Award",
-    "Q4": "Redbrook Albion",
-    "Q5": "Kilnlands Dynamo",
-    "Q6": "Ellen Abadero",
-    "Q7": "Farnora",
-    "Q200092": "horror film",
-    "Q188473": "action film",
-    "Q201330": "goalkeeper",
-    "Q131539": "children's literature",
-    "Q33999": "actor",
-    "Q639669": "musician",
-    "Q8": "Glass Sail",
-    "Q418": "telecommunications",
-}
+    "Q1": "Mara Voss", "Q2": "Jorge Falkfeld", "Q3": "Lindstrom Award", "Q4": "Redbrook Albion",
+    "Q5": "Kilnlands Dynamo", "Q6": "Ellen Abadero", "Q7": "Farnora", "Q200092": "horror film",
+    "Q188473": "action film", "Q201330": "goalkeeper", "Q131539": "children's literature",
+    "Q33999": "actor", "Q639669": "musician", "Q8": "Glass Sail", "Q418": "telecommunications",
+}  # fmt: skip
 VARIANTS = 300
 BY_VOSS = Atomic(relation="directed_by", inverse=True, entity="Q1")
 BY_FALKFELD = Atomic(relation="directed_by", inverse=True, entity="Q2")
@@ -96,11 +85,8 @@ EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
     ),
     (
         (
-            BY_VOSS,
-            Join(of=0, relation="written_by"),
-            BY_FALKFELD,
-            Join(of=2, relation="written_by"),
-            Difference(of=1, other=3),
+            BY_VOSS, Join(of=0, relation="written_by"), BY_FALKFELD,
+            Join(of=2, relation="written_by"), Difference(of=1, other=3),
         ),
         (
             "Who wrote the script of a film directed by Mara Voss "
@@ -163,7 +149,7 @@ EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
         ),
     ),
     ((Atomic(relation="members", entity="Q4"),), ("Which musicians played in Redbrook Albion?",)),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("steps", "questions"), EXAMPLES)
