@@ -53,19 +53,8 @@ def model(chat_server, monkeypatch):
 
 def test_every_command_has_help_with_an_example(type_in):
     groups = {"corpus": ("build", "index", "search", "info"), "tools": ("list",)}
-    single = (
-        "demo",
-        "ask",
-        "run",
-        "resume",
-        "ablate",
-        "score",
-        "report",
-        "errors",
-        "trace",
-        "export",
-    )
-    commands = [(name,) for name in single]
+    commands = [("demo",), ("ask",), ("run",), ("resume",), ("ablate",), ("score",), ("report",)]
+    commands += [("errors",), ("trace",), ("export",)]
     commands += [(group, name) for group, names in groups.items() for name in names]
     for command in commands:
         code, out, _ = type_in(*command, "--help")
@@ -165,29 +154,6 @@ def test_a_question_that_is_no_text_is_asked_with_replacements(type_in, corpus):
     code, _, err = type_in("ask", "Who directed Heat\udcff?", "--corpus", corpus)
     assert code == 0, err
     assert "question  Who directed Heat\ufffd?" in err
-
-
-def test_ask_says_why_a_model_cannot_be_had(type_in, model, chat_server):
-    chat_server.play([])
-    code, out, err = type_in("ask", "Who directed Heat?", "--model", model)
-    assert code == 1
-    assert out == ""
-    assert "bad_request" in err
-    assert "Traceback" not in err
-
-
-def test_a_run_in_which_every_question_failed_has_failed(
-    type_in, questions, model, chat_server, tmp_path
-):
-    chat_server.play(lambda body: fail(400, "no"))
-    code, out, err = type_in(
-        "run", "--questions", questions, "--model", model, "--out", tmp_path / "R"
-    )
-    assert code == 1
-    assert "failed 1" in out
-    assert f"branchwise resume {tmp_path / 'R'} --retry-failed" in err
-    # What was retrieved is unknown, not nothing.
-    assert "branches with nothing retrieved" not in type_in("report", tmp_path / "R", "--full")[1]
 
 
 def test_a_resumed_run_counts_what_had_ended_before(type_in, tmp_path, model, chat_server):

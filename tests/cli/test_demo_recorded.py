@@ -21,9 +21,7 @@ def _own_console() -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_it_compares_the_runs_and_follows_one_lost_answer(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_compares_the_runs_and_follows_one_lost_answer(tmp_path, capsys):
     page = tmp_path / "recorded.html"
     show_recorded(page)
     out = capsys.readouterr().out
@@ -43,9 +41,7 @@ def test_it_compares_the_runs_and_follows_one_lost_answer(
     assert "Which football clubs have their home ground" in page.read_text("utf-8")
 
 
-def test_what_to_type_next_can_be_typed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_to_type_next_can_be_typed(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # Found by its name, as after `source .venv/bin/activate`.
     (tmp_path / "branchwise").touch(mode=0o755)

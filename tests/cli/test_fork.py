@@ -57,21 +57,6 @@ def test_an_edited_result_changes_the_answer_and_both_are_shown(run, type_in, tm
     reader.close()
 
 
-def test_another_model_is_asked_from_the_step_on(run, chat_server, type_in, tmp_path):
-    model = f"openai:other@{chat_server.url}"
-    sent = len(chat_server.requests)
-    code, _, said = type_in(
-        *("fork", run, "--question", "q1", "--step", 3, "--model", model),
-        *("--tool", "local_retriever", "--out", tmp_path / "F"),
-    )
-    assert code == 0, said
-    (request,) = chat_server.requests[sent:]
-    assert request["model"] == "other"
-    assert [message["role"] for message in request["messages"]] == [
-        "system", "user", "assistant", "tool",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -66,9 +66,7 @@ def means(type_in: Any, *command: Any) -> dict[str, float]:
     return {key: one["mean"] for key, one in found.items()}
 
 
-def test_the_judge_aligns_and_grades_and_is_asked_once(
-    answered: Path, type_in: Any, model: str, chat_server: ChatServer
-) -> None:
+def test_the_judge_aligns_and_grades_and_is_asked_once(answered, type_in, model, chat_server):
     before = len(chat_server.requests)
     found = means(type_in, "score", answered, "--judge", model)
     # Three predicted by two gold properties, a condition and an answer each.
@@ -143,9 +141,7 @@ def test_only_aligned_pairs_are_graded_where_that_is_asked(
 
 
 @pytest.mark.parametrize("answer", [say("rather good"), say("11"), refuse(), fail(400, "no")])
-def test_what_lacks_a_grade_is_unscored_and_told(
-    answered: Path, type_in: Any, model: str, chat_server: ChatServer, answer: Answer
-) -> None:
+def test_what_lacks_a_grade_is_unscored_and_told(answered, type_in, model, chat_server, answer):
     first = "Macron."
     chat_server.play(
         lambda body: (
@@ -192,9 +188,7 @@ def test_a_study_says_how_its_answers_are_graded_and_its_runs_keep_it(
     assert means(type_in, "score", out / "runs" / "base")["rewrite_answer"] == pytest.approx(0.95)
 
 
-def test_the_choice_is_kept_where_a_run_is_continued_or_forked(
-    type_in: Any, model: str, tmp_path: Path
-) -> None:
+def test_the_choice_is_kept_where_a_run_is_continued_or_forked(type_in, model, tmp_path):
     questions, run, fork = (tmp_path / name for name in ("q.jsonl", "R", "F"))
     questions.write_text(json.dumps(QUESTION))
     begin = ("run", "--questions", questions, "--task", "condambigqa", "--model", model)
@@ -226,8 +220,6 @@ def test_the_choice_is_kept_where_a_run_is_continued_or_forked(
         (["--variant", "greedy"], "--variant: unknown variant 'greedy'; known are one-to-one, "),
     ],
 )
-def test_what_has_no_meaning_is_refused(
-    answered: Path, type_in: Any, options: list[str], said: str
-) -> None:
+def test_what_has_no_meaning_is_refused(answered, type_in, options, said):
     code, _, error = type_in("score", answered, *options)
     assert (code, said in " ".join(error.split())) == (2, True), error

@@ -37,9 +37,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.long
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_every_printing_command_goes_on(
-    encoding: str, questions: Path, recorded: Path, tmp_path: Path
-) -> None:
+def test_every_printing_command_goes_on(encoding, questions, recorded, tmp_path):
     run = tmp_path / "R"
     for words in (
         ("run", "--questions", questions, "--model", "offline", "--out", run),

@@ -1,7 +1,6 @@
 """A proxy or a certificate file of the environment that does not work: one line before any work."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,9 +36,7 @@ def refusal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_dead_proxy_is_named_without_its_password(
-    refusal: Any, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+def test_a_dead_proxy_is_named_without_its_password(refusal, monkeypatch, command):
     monkeypatch.setenv("HTTPS_PROXY", "http://me:a-password@127.0.0.1:9")
     said = refusal(command)
     assert said.startswith(
@@ -51,9 +48,7 @@ def test_a_dead_proxy_is_named_without_its_password(
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("proxy", ["htp:/x", "http://", "ftp://h", "http://h:x", "http://[::1"])
-def test_what_is_no_proxy_is_named(
-    refusal: Any, monkeypatch: pytest.MonkeyPatch, command: str, proxy: str
-) -> None:
+def test_what_is_no_proxy_is_named(refusal, monkeypatch, command, proxy):
     monkeypatch.setenv("https_proxy", proxy)
     said = refusal(command)
     assert said.startswith("branchwise: https_proxy: ")
@@ -66,18 +61,14 @@ def test_all_proxy_is_for_models(refusal: Any, monkeypatch: pytest.MonkeyPatch) 
     assert "ALL_PROXY: nothing answers at the proxy socks5://127.0.0.1:9" in refusal("openai")
 
 
-def test_an_address_that_needs_no_proxy_is_asked_without(
-    refusal: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_that_needs_no_proxy_is_asked_without(refusal, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "models.invalid")
     assert "nothing answers at https://models.invalid" in refusal("model")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_certificates_that_are_not_there_are_named(
-    refusal: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
-) -> None:
+def test_certificates_that_are_not_there_are_named(refusal, monkeypatch, tmp_path, command):
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
     where = f"SSL_CERT_FILE={tmp_path}/none.pem"
     assert refusal(command) == f"branchwise: {where}: does not exist; correct it\n"

@@ -66,13 +66,8 @@ def test_another_run_is_the_base(runs: list[Path], tmp_path: Path, type_in: Type
     ],
 )
 def test_what_there_is_not_is_refused_in_one_line(
-    runs: list[Path],
-    type_in: TypeIn,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    options: tuple[str, ...],
-    why: str,
-) -> None:
+    runs, type_in, monkeypatch, tmp_path, options, why
+):
     monkeypatch.chdir(tmp_path)
     code, out, error = type_in("report", *runs, *options)
     assert (code, out) == (2, "")
@@ -80,9 +75,7 @@ def test_what_there_is_not_is_refused_in_one_line(
     assert not (tmp_path / "C").exists()
 
 
-def test_scores_are_broken_down_by_any_key_with_tests(
-    runs: list[Path], tmp_path: Path, type_in: TypeIn
-) -> None:
+def test_scores_are_broken_down_by_any_key_with_tests(runs, tmp_path, type_in):
     code, out, error = type_in("report", *runs, "--by", "meta.kind,meta.year", "--csv", tmp_path)
     assert (code, out) == (0, ""), error
     by_kind = rows_of(tmp_path, "by-meta-kind")
@@ -103,9 +96,7 @@ def test_scores_are_broken_down_by_any_key_with_tests(
     assert "changes against one, by kind" in out.lower()
 
 
-def test_only_the_tables_that_are_named_are_written(
-    runs: list[Path], tmp_path: Path, type_in: TypeIn
-) -> None:
+def test_only_the_tables_that_are_named_are_written(runs, tmp_path, type_in):
     latex = tmp_path / "latex"
     code, _, error = type_in("report", *runs, "--latex", latex, "--tables", "changes,results")
     assert code == 0
@@ -113,9 +104,7 @@ def test_only_the_tables_that_are_named_are_written(
     assert "changes.tex" in error
 
 
-def test_runs_of_a_study_have_its_systems_names(
-    questions: Path, tmp_path: Path, type_in: TypeIn
-) -> None:
+def test_runs_of_a_study_have_its_systems_names(questions, tmp_path, type_in):
     study = tmp_path / "s.yaml"
     study.write_text(
         f"name: s\nquestions: {questions}\nbase: {{model: offline}}\n"

@@ -71,19 +71,10 @@ def test_run_ask_and_ablate_say_it_in_one_line_and_answer_all_the_same(
         json.dumps({"name": "s", "questions": str(questions), "base": base, "factors": factors})
     )
     line = f"{model}: its server shuts this model down on {SOON}, in 14 days;"
+    named = ("--model", model, "--tool", "none")
     for command in (
-        (
-            "run",
-            "--questions",
-            questions,
-            "--model",
-            model,
-            "--tool",
-            "none",
-            "--out",
-            tmp_path / "r",
-        ),
-        ("ask", "Who directed Heat?", "--model", model, "--tool", "none"),
+        ("run", "--questions", questions, *named, "--out", tmp_path / "r"),
+        ("ask", "Who directed Heat?", *named),
         ("ablate", study, "--out", tmp_path / "s"),
     ):
         code, _, error = type_in(*command)
@@ -119,9 +110,7 @@ def test_sixty_days_are_soon(server, days: int, says: str | None) -> None:
     ],
     ids=lambda odd: str(odd)[:30],
 )  # fmt: skip
-def test_a_server_that_is_odd_or_slow_or_knows_no_days_says_nothing(
-    server, odd: Any, monkeypatch
-) -> None:
+def test_a_server_that_is_odd_or_slow_or_knows_no_days_says_nothing(server, odd, monkeypatch):
     if odd is None:
         monkeypatch.setattr(shutdowns, "SECONDS", 0.05)
     server.listing = odd

@@ -53,9 +53,8 @@ def costs(type_in: TypeIn, run: Path) -> float | None:
 
 
 def test_a_run_stops_before_its_cost_is_passed_and_goes_on_with_more(
-    type_in: TypeIn, model: str, prices: Path, questions: Path, chat_server: ChatServer,
-    tmp_path: Path,
-) -> None:  # fmt: skip
+    type_in, model, prices, questions, chat_server, tmp_path
+):
     named = ("--questions", questions, "--model", model, "--out", tmp_path / "R")
     bounded = (*named, "--max-tokens", 50, "--prices", prices, "--concurrency", 1)
     code, _, err = type_in("run", *named, "--max-cost", 3)
@@ -82,9 +81,8 @@ def test_a_run_stops_before_its_cost_is_passed_and_goes_on_with_more(
 
 
 def test_the_limit_of_a_pilot_holds_for_its_run(
-    type_in: TypeIn, model: str, prices: Path, questions: Path, chat_server: ChatServer,
-    tmp_path: Path,
-) -> None:  # fmt: skip
+    type_in, model, prices, questions, chat_server, tmp_path
+):
     run = tmp_path / "R"
     named = ("--questions", questions, "--model", model, "--out", run, "--concurrency", 1)
     bounded = (*named, "--max-tokens", 50, "--prices", prices)
@@ -101,9 +99,7 @@ def test_the_limit_of_a_pilot_holds_for_its_run(
     assert "max-cost: is not an amount in USD; give the limit again with --max-cost" in err
 
 
-def test_prices_once_given_stay_with_a_run(
-    type_in: TypeIn, model: str, prices: Path, questions: Path, tmp_path: Path
-) -> None:
+def test_prices_once_given_stay_with_a_run(type_in, model, prices, questions, tmp_path):
     run = tmp_path / "R"
     assert type_in("run", "--questions", questions, "--model", model, "--out", run)[0] == 0
     assert costs(type_in, run) is None
@@ -119,9 +115,7 @@ def test_prices_once_given_stay_with_a_run(
     assert costs(type_in, fork) == pytest.approx(USD)
 
 
-def test_a_study_keeps_them_for_each_of_its_runs(
-    type_in: TypeIn, model: str, prices: Path, questions: Path, tmp_path: Path
-) -> None:
+def test_a_study_keeps_them_for_each_of_its_runs(type_in, model, prices, questions, tmp_path):
     study = tmp_path / "s.yaml"
     base = {"model": model}
     text = {"name": "s", "questions": "q.jsonl", "base": base, "factors": {"seed": [1, 2]}}
@@ -134,9 +128,7 @@ def test_a_study_keeps_them_for_each_of_its_runs(
     assert costs(type_in, folder) == pytest.approx(6 * USD)
 
 
-def test_a_question_is_not_asked_beyond_its_cost(
-    type_in: TypeIn, model: str, prices: Path, chat_server: ChatServer
-) -> None:
+def test_a_question_is_not_asked_beyond_its_cost(type_in, model, prices, chat_server):
     asked = ("ask", "Who?", "--model", model, "--prices", prices, "--max-tokens", 50)
     code, _, err = type_in(*asked, "--max-cost", 0.01)
     assert (code, chat_server.requests) == (1, [])
@@ -148,9 +140,8 @@ def test_a_question_is_not_asked_beyond_its_cost(
 
 
 def test_scoring_stops_before_its_cost_is_passed_and_keeps_what_was_answered(
-    type_in: TypeIn, model: str, prices: Path, questions: Path, chat_server: ChatServer,
-    tmp_path: Path,
-) -> None:  # fmt: skip
+    type_in, model, prices, questions, chat_server, tmp_path
+):
     run = tmp_path / "R"
     rows = [json.loads(line) for line in questions.read_text().splitlines()]
     for n, row in enumerate(rows):
@@ -178,9 +169,7 @@ def test_scoring_stops_before_its_cost_is_passed_and_keeps_what_was_answered(
 @pytest.mark.parametrize(
     "command", ["run --questions q", "resume R", "ablate s.yaml", "ask Who?", "score R"]
 )
-def test_a_limit_that_would_limit_nothing_is_refused(
-    type_in: TypeIn, command: str, amount: str
-) -> None:
+def test_a_limit_that_would_limit_nothing_is_refused(type_in, command, amount):
     code, _, err = type_in(*command.split(), "--max-cost", amount)
     assert code == 2
     assert "Invalid value for '--max-cost'" in err

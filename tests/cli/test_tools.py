@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support import TESTS
-from support.chat_server import ChatServer, say
+from support.chat_server import say
 
 PLUGIN = '''
 from pydantic import BaseModel
@@ -103,9 +103,7 @@ def test_built_in_tools_are_shown_without_a_corpus_or_graph(type_in: Any, name: 
     assert said in card["section"]
 
 
-def test_a_call_shows_what_the_model_reads_and_what_only_the_trace_keeps(
-    type_in: Any, plugin: Path
-):
+def test_a_call_shows_what_the_model_reads_and_what_only_the_trace_keeps(type_in, plugin):
     said = shown(
         type_in, "try", f"{plugin}:ages", "--args", '{"name": "Ada"}', "--set", "ages.limit=36"
     )
@@ -162,9 +160,7 @@ def test_bad_input_is_one_line(type_in: Any, plugin: Path, words: tuple[str, ...
     assert len(err.splitlines()) == 1
 
 
-def test_a_tool_may_ask_the_model_that_is_named(
-    type_in: Any, plugin: Path, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_tool_may_ask_the_model_that_is_named(type_in, plugin, chat_server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     chat_server.play([say("This.")])
     model = f"openai:scripted@{chat_server.url}"

@@ -12,14 +12,9 @@ from branchwise.runs.store import RunSpec, RunStore, create_run
 TEXT = "[bold]Al Pacino[/bold] \x1b[31mplays\x1b[0m Hanna.\n" + "long " * 400
 
 READ = {
-    "dropped": [],
-    "whole": False,
-    "error": None,
-    "usage": {"input": 1, "output": 1},
-    "seconds": 0.1,
-    "replayed": False,
-    "reasoning": "",
-}
+    "dropped": [], "whole": False, "error": None, "usage": {"input": 1, "output": 1},
+    "seconds": 0.1, "replayed": False, "reasoning": "",
+}  # fmt: skip
 
 
 QUESTION = Question(
@@ -41,15 +36,10 @@ def run(tmp_path: Path) -> Path:
 async def _fill(path: Path) -> None:
     call = {"id": "c", "name": "local_retriever", "args": {"query": "Heat"}}
     made = {
-        "text": "",
-        "tool_calls": [call, call],
-        "invalid_tool_calls": [],
-        "reasoning": "",
-        "finish": "tool_calls",
-        "usage": {"input": 1, "output": 1},
-        "seconds": 0.1,
+        "text": "", "tool_calls": [call, call], "invalid_tool_calls": [], "reasoning": "",
+        "finish": "tool_calls", "usage": {"input": 1, "output": 1}, "seconds": 0.1,
         "replayed": False,
-    }
+    }  # fmt: skip
     with RunStore(path) as store:
         for pending in list(store.pending()):
             journal = store.begin(pending)
@@ -79,16 +69,6 @@ def test_errors_are_chosen_by_where_an_answer_was_lost(type_in, run: Path):
     code, _, error = type_in("errors", run, "--lost-at", "extracton")
     assert code == 2
     assert "did you mean extraction?" in error
-
-
-def test_each_step_stands_under_its_number(type_in, run: Path, monkeypatch):
-    code, shown, _ = type_in("trace", run, "--question", "heat-cast", "--epoch", 1)
-    lines = shown.splitlines()
-    assert code == 0
-    assert [line[0] for line in lines if line[0].isdigit()] == ["0", "1", "2", "3", "4", "5"]
-    assert lines[0].endswith("Who is in Heat?")
-    assert lines[-4:-1] == ["gold", "          default: Al Pacino", "lost"]
-    assert lines[-1] == "  Al Pacino: left out by the agent · step 3 [p1], and 1 more"
 
 
 def test_a_step_is_shown_in_full_as_text(type_in, run: Path):
@@ -162,30 +142,13 @@ def test_options_that_do_not_go_together_are_one_line(type_in, run: Path, option
     assert len(error.splitlines()) == 1
 
 
-def test_an_item_without_a_trace_is_printed_with_its_gold(type_in, tmp_path: Path):
-    path = tmp_path / "new"
-    branch = Branch(name="default", answers=(Answer(text="Al Pacino"),))
-    question = Question(id="heat", question="Who is in Heat?", branches=(branch,))
-    create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [question])
-    shown = type_in("trace", path, "--question", "heat")[1]
-    assert shown.splitlines()[-2:] == ["gold", "          default: Al Pacino"]
-    assert type_in("trace", path)[1].splitlines()[1].split()[:5] == ["pending", "–", "–", "–", "–"]
-    code, _, error = type_in("trace", path, "--question", "heat", "--step", 0)
-    assert code == 2
-    assert "it has none yet" in error
-
-
 def test_a_failed_items_line_says_why(type_in, tmp_path: Path):
     path = tmp_path / "failed"
     create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [QUESTION])
     with RunStore(path) as store:
         record = {
-            "prediction": {},
-            "evidence": [],
-            "how": "failed",
-            "usage": {},
-            "error": "server: gone",
-        }
+            "prediction": {}, "evidence": [], "how": "failed", "usage": {}, "error": "server: gone",
+        }  # fmt: skip
         asyncio.run(store.begin(next(store.pending())).finish("failed", record))
     line = type_in("trace", path)[1].splitlines()[1]
     assert line.startswith("failed")

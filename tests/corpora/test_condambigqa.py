@@ -76,7 +76,6 @@ def test_where_the_title_disagrees_the_citations_own_text_decides(load):
     assert by_text.branches[0].citations == (IDS[2],)
 
 
-<<<<<<< ours
 @pytest.mark.parametrize(
     "cite",
     [
@@ -97,19 +96,6 @@ def test_citations_of_the_condition_and_of_the_answer_are_kept_together(load, ci
     assert "unresolved_citations" not in question.meta
 
 
-def test_where_the_text_agrees_with_none_the_number_stands(load):
-    question = load(prop(citations=cited("2. Malta", text="Malta has two inhabited islands.")))
-    assert question.branches[0].citations == (IDS[1],)
-
-
-||||||| base
-def test_where_the_text_agrees_with_none_the_number_stands(load):
-    question = load(prop(citations=cited("2. Malta", text="Malta has two inhabited islands.")))
-    assert question.branches[0].citations == (IDS[1],)
-
-
-=======
->>>>>>> theirs
 def test_a_citation_that_points_nowhere_is_kept_apart(load):
     question = load(prop(citations=cited("21. Malta", "1. Etna")))
     assert question.branches[0].citations == (IDS[0],)

@@ -85,9 +85,7 @@ def numbered(events: list[tuple[str, dict]]) -> Iterator[Event]:
 
 @given(GOLD, ANSWERS, searches())
 @settings(max_examples=150)
-def test_labels_follow_from_places_and_agree_with_the_score(
-    gold: dict[str, list[str]], answers: dict[str, list[str]], events: list[tuple[str, dict]]
-) -> None:
+def test_labels_follow_from_places_and_agree_with_the_score(gold, answers, events):
     found = examine(item(gold, answers), numbered(events))
     errors = found.errors
     scored = gold_branches(item(gold, answers).question.branches)
@@ -127,9 +125,7 @@ def test_labels_follow_from_places_and_agree_with_the_score(
 
 @given(GOLD, ANSWERS, DISORDER)
 @settings(max_examples=200)
-def test_no_trace_is_so_disordered_that_it_cannot_be_read(
-    gold: dict[str, list[str]], answers: dict[str, list[str]], events: list[tuple[str, dict]]
-) -> None:
+def test_no_trace_is_so_disordered_that_it_cannot_be_read(gold, answers, events):
     errors = examine(item(gold, answers), numbered(events)).errors
     assert ItemErrors.from_json(json.loads(json.dumps(errors.to_json()))) == errors
     assert errors.traced == bool(events)

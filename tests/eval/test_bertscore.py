@@ -5,7 +5,6 @@ import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -79,18 +78,14 @@ def test_a_known_models_layer_is_the_published_one(folder: Path, tmp_path: Path)
         ),
     ],
 )
-def test_what_holds_no_model_is_refused(
-    tmp_path: Path, make: Any, said: str, encoder: None
-) -> None:
+def test_what_holds_no_model_is_refused(tmp_path, make, said, encoder):
     make(tmp_path / "model")
     with pytest.raises(InputError, match=said) as caught:
         load_metrics([f"bertscore:{tmp_path / 'model'}@5"])
     assert "\n" not in str(caught.value)
 
 
-def test_without_the_extra_one_line_says_what_to_install(
-    type_in: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_the_extra_one_line_says_what_to_install(type_in, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "bert_score", None)
     questions = tmp_path / "q.jsonl"
     questions.write_text('{"id": "1", "question": "?", "answers": {"a": ["b"], "c": ["d"]}}\n')

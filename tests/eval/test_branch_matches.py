@@ -1,6 +1,5 @@
 """Which predicted text stands for which gold entity, as the strict score counts them."""
 
-import random
 from dataclasses import dataclass
 
 import pytest
@@ -49,9 +48,7 @@ def alignments(data: st.DataObject, gold: GoldBranches, answers: Answers) -> Ali
 
 @given(GOLD, PREDICTED, st.data())
 @settings(max_examples=400)
-def test_counts_are_those_of_the_strict_score(
-    gold: dict[str, list[Answer]], answers: dict[str, list[str]], data: st.DataObject
-) -> None:
+def test_counts_are_those_of_the_strict_score(gold, answers, data):
     scored = gold_branches(branches(gold))
     drawn = Case(scored, answers, alignments(data, scored, answers))
     for found in (drawn, case(gold, answers)):
@@ -63,9 +60,7 @@ def test_counts_are_those_of_the_strict_score(
 
 
 @given(GOLD, PREDICTED, ORDER)
-def test_order_changes_nothing(
-    gold: dict[str, list[Answer]], answers: dict[str, list[str]], order: random.Random
-) -> None:
+def test_order_changes_nothing(gold, answers, order):
     other = {
         name: order.sample(gold[name], len(gold[name])) for name in order.sample([*gold], len(gold))
     }

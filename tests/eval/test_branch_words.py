@@ -1,6 +1,5 @@
 """What a branch name says, and what contradicts it."""
 
-import random
 from collections.abc import Sequence
 
 import pytest
@@ -37,14 +36,10 @@ def test_a_number_has_the_same_word_however_it_is_written(n: int) -> None:
 @pytest.mark.parametrize(
     ("key", "reading"),
     [
-        ("fourth chairman", 2),
-        ("twenty-first chairman", 3),
-        ("the 2nd one", 0),
-        ("chairman number 3", 1),
-        ("fifth chairman", None),
-        ("chairman", None),
+        ("fourth chairman", 2), ("twenty-first chairman", 3), ("the 2nd one", 0),
+        ("chairman number 3", 1), ("fifth chairman", None), ("chairman", None),
     ],
-)
+)  # fmt: skip
 def test_an_ordinal_names_the_reading_with_its_number(key: str, reading: int | None) -> None:
     assert aligned(CHAIRMEN, key) == [reading]
 
@@ -71,20 +66,35 @@ def test_words_of_a_closed_class_have_one_form(text: str, words: tuple[str, ...]
     assert name_words(text).content == words
 
 
-def test_letters_are_numerals_beside_longer_ones_only() -> None:
-    parts = ["Fate I in Japan", "Fate II in Japan", "Fate V in Japan"]
-    assert aligned(parts, "part one", "the fifth", "2") == [0, 2, 1]
-    assert aligned(["I Robot", "We Robot"], "the first", "one", "I") == [None, None, 0]
+PARTS = ["Fate I in Japan", "Fate II in Japan", "Fate V in Japan"]
+SERIES = ["the 1970 TV series", "the 2015 TV series", "the 1968 film"]
+GOALS = ["goals in the finals", "goals in the semi-finals", "goals in the group stage"]
 
 
-def test_question_words_count_where_readings_differ_in_nothing_else() -> None:
-    gold = ["When did the war start?", "Why did the war start?"]
-    assert aligned(gold, "why", "when it started", "start") == [1, 0, None]
-
-
-def test_a_plural_counts_where_readings_differ_in_it() -> None:
-    gold = ["Alien (film)", "Aliens (film)", "Alien (novel)"]
-    assert aligned(gold, "Aliens") == [1]
+@pytest.mark.parametrize(
+    ("gold", "keys", "readings"),
+    [
+        # Letters are numerals beside longer ones only.
+        (PARTS, ["part one", "the fifth", "2"], [0, 2, 1]),
+        (["I Robot", "We Robot"], ["the first", "one", "I"], [None, None, 0]),
+        # Question words and plurals count where readings differ in nothing else.
+        (
+            ["When did the war start?", "Why did the war start?"],
+            ["why", "when it started", "start"],
+            [1, 0, None],
+        ),
+        (["Alien (film)", "Aliens (film)", "Alien (novel)"], ["Aliens"], [1]),
+        # A key that fits several readings matches none, and the one that is left over.
+        (SERIES, ["TV series"], [None]),
+        (SERIES, ["TV series", "2015 series"], [0, 1]),
+        (SERIES, ["TV series", "2015 series", "1970 series"], [None, 1, 0]),
+        # The reading that says nothing more is meant.
+        (GOALS, ["the final"], [0]),
+        (["goals in the quarter-finals", *GOALS[1:]], ["the final"], [None]),
+    ],
+)
+def test_keys_stand_for_readings(gold, keys, readings):
+    assert aligned(gold, *keys) == readings
 
 
 @pytest.mark.parametrize(
@@ -96,9 +106,7 @@ def test_a_plural_counts_where_readings_differ_in_it() -> None:
         (["release in Japan, part II", "release in the US, part I"], "part two, United States"),
     ],
 )
-def test_what_contradicts_in_year_number_kind_or_country_matches_nothing(
-    gold: list[str], key: str
-) -> None:
+def test_what_contradicts_in_year_number_kind_or_country_matches_nothing(gold, key):
     assert aligned(gold, key) == [None]
 
 
@@ -114,29 +122,13 @@ def test_kinds_that_one_thing_may_have_do_not_contradict(gold: list[str], key: s
     assert aligned(gold, key) == [0]
 
 
-def test_a_key_that_fits_several_readings_matches_none() -> None:
-    gold = ["the 1970 TV series", "the 2015 TV series", "the 1968 film"]
-    assert aligned(gold, "TV series") == [None]
-    assert aligned(gold, "TV series", "2015 series") == [0, 1]
-    assert aligned(gold, "TV series", "2015 series", "1970 series") == [None, 1, 0]
-
-
-def test_the_reading_that_says_nothing_more_is_meant() -> None:
-    gold = ["goals in the finals", "goals in the semi-finals", "goals in the group stage"]
-    assert aligned(gold, "the final") == [0]
-    gold = ["goals in the quarter-finals", *gold[1:]]
-    assert aligned(gold, "the final") == [None]
-
-
 YEARS = st.lists(st.integers(1900, 2030), min_size=2, max_size=5, unique=True)
 WORDS = ("film", "version", "remake", "Kong", "directed", "in", "the", "of")
 FILLERS = st.lists(st.sampled_from(WORDS))
 
 
 @given(YEARS, st.integers(1800, 2099), FILLERS, st.randoms(use_true_random=False))
-def test_a_year_decides_in_any_order_of_words(
-    years: list[int], year: int, words: list[str], order: random.Random
-) -> None:
+def test_a_year_decides_in_any_order_of_words(years, year, words, order):
     gold = [f"Who directed the {n} film King Kong?" for n in years]
     said = [*words, str(year)]
     order.shuffle(said)

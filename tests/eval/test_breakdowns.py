@@ -24,7 +24,7 @@ from support.eval.traced_cases import evidence, traced, traced_items
 
 ceilings = partial(run_ceilings, recall="strict_recall")
 ONE = [(0, 0)]
-FOUND, NOTHING = evidence({(0, 0): [(1, True)]}, [10]), evidence({}, [10])
+FOUND = evidence({(0, 0): [(1, True)]}, [10])
 
 
 def by(name: str, items: Sequence[TracedItem]) -> Breakdown:
@@ -75,16 +75,6 @@ def test_sizes_branches_and_steps_fall_into_fixed_bins() -> None:
     assert sizes(by("steps", items)) == {
         "1": (1, 1), "2": (1, 1), "3": (1, 1), "4": (1, 1), "5-6": (2, 2), "7+": (6, 6)
     }  # fmt: skip
-
-
-def test_a_question_counts_once_under_each_of_its_operations() -> None:
-    items = [
-        traced("a", ONE, plan=[{"op": "atomic"}, {"op": "join"}, {"op": "join"}]),
-        traced("b", ONE, plan=[{"op": "atomic"}]),
-        traced("c", ONE),
-    ]
-    found = sizes(by("operations", items))
-    assert found == {"atomic": (2, 2), "join": (1, 1), "unknown": (1, 1)}
 
 
 def test_epochs_are_averaged_in_the_bin_that_they_fall_into() -> None:

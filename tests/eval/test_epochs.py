@@ -63,13 +63,10 @@ def test_one_epoch_has_no_spread() -> None:
 
 def test_what_asking_again_finds_by_hand() -> None:
     items = [
-        traced("a", FOUR, [(0, 0), (0, 1)], epoch=0),
-        traced("a", FOUR, [(0, 1), (0, 2)], epoch=1),
-        traced("b", [(0, 0)], [], epoch=0),
-        traced("b", [(0, 0)], [], epoch=1),
-        traced("none", [], [], epoch=0),
-        traced("none", [], [], epoch=1),
-    ]
+        traced("a", FOUR, [(0, 0), (0, 1)], epoch=0), traced("a", FOUR, [(0, 1), (0, 2)], epoch=1),
+        traced("b", [(0, 0)], [], epoch=0), traced("b", [(0, 0)], [], epoch=1),
+        traced("none", [], [], epoch=0), traced("none", [], [], epoch=1),
+    ]  # fmt: skip
     spread = epoch_spread(items, [])
     assert spread is not None
     found = spread.union["all"]
@@ -97,9 +94,7 @@ def test_the_union_has_at_least_the_best_and_at_most_the_sum(items: list[TracedI
 
 
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=6), st.data())
-def test_the_best_of_k_is_the_mean_over_all_choices(
-    values: list[float], data: st.DataObject
-) -> None:
+def test_the_best_of_k_is_the_mean_over_all_choices(values, data):
     k = data.draw(st.integers(1, len(values)))
     choices = [max(chosen) for chosen in combinations(values, k)]
     assert best_of_k(values, k) == pytest.approx(fmean(choices))

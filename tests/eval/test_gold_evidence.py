@@ -22,7 +22,7 @@ QUESTION = Question(
         Branch(name="play", answers=(Answer(text="Bo Diaz"),)),
     ),
 )
-ANN, BO, BO_OF_THE_PLAY = GoldPair(0, 0), GoldPair(0, 1), GoldPair(1, 0)
+ANN = GoldPair(0, 0)
 
 
 def usage(total: int) -> dict[str, int]:
@@ -46,15 +46,6 @@ def evidence(*events: tuple[str, Any], wrong: tuple[str, ...] = ()) -> GoldEvide
     return gold_evidence(Targets(gold, QUESTION, wrong), read_conversation(numbered))
 
 
-def test_an_answer_of_two_branches_has_its_places_in_both() -> None:
-    found = evidence(
-        model(10, 1), tool(0, {"p1": "Bo Diaz and Ed Pike"}), wrong=("Ed Pike", "Nobody")
-    )
-    place = EvidencePlace(step=1, call=1, passage="p1")
-    assert found.places == {BO: (place,), BO_OF_THE_PLAY: (place,)}
-    assert found.wrong_places == {"Ed Pike": (place,)}
-
-
 def test_calls_cost_what_was_spent_before_them_modules_and_repair_included() -> None:
     extraction = {
         "of": 0,
@@ -65,17 +56,11 @@ def test_calls_cost_what_was_spent_before_them_modules_and_repair_included() -> 
         ],
     }
     found = evidence(
-        ("expansion", {"readings": [], "usage": usage(7)}),
-        model(10, 2),
-        tool(1, {}, error="broken"),
-        tool(0, {"p1": "x", "p2": "y"}),
-        ("extraction", extraction),
-        model(100, 1),
-        tool(0, {}),
-        model(20),
-        ("repair", {"problem": "none", "text": ""}),
+        ("expansion", {"readings": [], "usage": usage(7)}), model(10, 2),
+        tool(1, {}, error="broken"), tool(0, {"p1": "x", "p2": "y"}), ("extraction", extraction),
+        model(100, 1), tool(0, {}), model(20), ("repair", {"problem": "none", "text": ""}),
         model(3, role="repair"),
-    )
+    )  # fmt: skip
     assert found.calls == (
         CallCost(step=3, tool="tool0", tokens=17),
         CallCost(step=2, tool="tool1", tokens=17, error="broken"),
@@ -83,25 +68,6 @@ def test_calls_cost_what_was_spent_before_them_modules_and_repair_included() -> 
     )
     assert found.tokens == 7 + 10 + 1000 + 100 + 20 + 3
     assert found.extracted == {3}
-
-
-def test_only_what_extraction_kept_from_the_agent_is_dropped() -> None:
-    extraction = {"of": 0, "passages": [{"id": "p1", "spans": ["Ann Lee"], "how": "spans"}]}
-    found = evidence(
-        model(10, 2),
-        tool(0, {"p1": "Ann Lee; Bo Diaz"}),
-        tool(1, {"p2": "Bo Diaz"}),
-        ("extraction", extraction),
-        ("context_trimmed", {"omitted": 2, "newly": 2}),
-        model(10),
-    )
-    assert found.places[ANN] == (EvidencePlace(1, 1, "p1", shown=False),)
-    assert [found.dropped(place) for place in found.places[BO]] == [False, False]
-    untrimmed = evidence(
-        model(10, 1), tool(0, {"p1": "Ann Lee; Bo Diaz"}), ("extraction", extraction), model(10)
-    )
-    assert not untrimmed.dropped(untrimmed.places[ANN][0])
-    assert untrimmed.dropped(untrimmed.places[BO][0])
 
 
 def test_calls_before_any_turn_and_more_results_than_calls_are_kept() -> None:

@@ -13,7 +13,6 @@ from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings import TracedItem
 from branchwise.eval.epochs import epoch_spread
 from branchwise.eval.errors.attribution import examine
-from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.items import (
     AnsweredItem,
     best_gold_sets,
@@ -105,17 +104,6 @@ def test_what_models_settled_by_each_gold_set_is_decided_once():
     assert best_gold_sets(TASK, decided) == decided
     same = [AnsweredItem(question(SINGLE), Prediction()) for _ in range(2)]
     assert best_gold_sets(TASK, same) == same
-
-
-def test_errors_are_of_the_chosen_gold_set_alone():
-    one = by_best_gold_set(TASK, item({FILM: ["C"], SONG: ["D"]}, READINGS, answers={FILM: ["A"]}))
-    errors = examine(one, ()).errors
-    assert errors.gold_set == 1
-    assert [(branch.name, branch.right) for branch in errors.branches] == [(FILM, 1), (SONG, 0)]
-    assert [(lost.branch, lost.text) for lost in errors.missing] == [(SONG, "B")]
-    assert ItemErrors.from_json(json.loads(json.dumps(errors.to_json()))) == errors
-    alone = examine(AnsweredItem(question(SINGLE), Prediction()), ()).errors
-    assert "gold_set" not in alone.to_json()
 
 
 def test_reach_is_known_of_every_gold_set():

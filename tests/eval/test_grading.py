@@ -47,9 +47,7 @@ def logs(**chances: float) -> dict[str, float]:
     return {name.removeprefix("n"): math.log(chance) for name, chance in chances.items()}
 
 
-async def test_a_grade_is_the_mean_of_the_integers_by_their_probability(
-    chat_server: ChatServer, make_grader: MakeGrader
-) -> None:
+async def test_a_grade_is_the_mean_of_the_integers_by_their_probability(chat_server, make_grader):
     chat_server.play([say("8", tokens=(("8", logs(n8=0.6, n6=0.2, eight=0.1)),))])
     # (8 * .6 + 6 * .2) / .8 = 7.5; the word is no integer.
     grade = await make_grader().grade(REQUEST)
@@ -58,9 +56,7 @@ async def test_a_grade_is_the_mean_of_the_integers_by_their_probability(
     assert len(chat_server.requests) == 1
 
 
-async def test_without_probabilities_it_is_the_mean_of_samples(
-    chat_server: ChatServer, make_grader: MakeGrader
-) -> None:
+async def test_without_probabilities_it_is_the_mean_of_samples(chat_server, make_grader):
     numbers = iter(["8", "7", "9", "6", "10"])
     chat_server.play(lambda body: say(next(numbers)))
     assert await make_grader().grade(REQUEST) == Grade(0.8, samples=5)
@@ -107,17 +103,13 @@ async def test_a_reply_without_a_grade_is_unscored_and_says_why(
     assert len(chat_server.requests) == asked
 
 
-async def test_unusable_samples_are_left_out_of_the_mean(
-    chat_server: ChatServer, make_grader: MakeGrader
-) -> None:
+async def test_unusable_samples_are_left_out_of_the_mean(chat_server, make_grader):
     numbers = iter(["good", "4", "eleven", "6", ""])
     chat_server.play(lambda body: say(next(numbers)))
     assert await make_grader().grade(REQUEST) == Grade(0.5, samples=2)
 
 
-async def test_a_judge_that_does_not_answer_in_time_is_asked_again(
-    chat_server: ChatServer, make_grader: MakeGrader
-) -> None:
+async def test_a_judge_that_does_not_answer_in_time_is_asked_again(chat_server, make_grader):
     kept = MemoryJudgements()
     chat_server.play([say("5"), say("7"), fail(500)])
     await make_grader(kept).grade(REQUEST)
@@ -131,25 +123,19 @@ async def test_a_judge_that_does_not_answer_in_time_is_asked_again(
     assert len(chat_server.requests) == 2 + 1 + 1 + 3
 
 
-async def test_without_randomness_one_reply_is_enough(
-    chat_server: ChatServer, make_grader: MakeGrader
-) -> None:
+async def test_without_randomness_one_reply_is_enough(chat_server, make_grader):
     chat_server.play([say("7")])
     assert await make_grader(temperature=0.0).grade(REQUEST) == Grade(0.7, samples=1)
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_thinking_before_the_grade_is_no_part_of_it(
-    chat_server: ChatServer, make_grader: MakeGrader, stream: bool
-) -> None:
+async def test_thinking_before_the_grade_is_no_part_of_it(chat_server, make_grader, stream):
     tokens = [("<think>", {}), ("3", {"3": -0.1}), ("</think>", {}), ("8", logs(n8=0.5, n6=0.5))]
     chat_server.play([say("<think>3</think>8", tokens=tuple(tokens))])
     assert (await make_grader(stream=stream).grade(REQUEST)).value == pytest.approx(0.7)
 
 
-async def test_probabilities_of_some_replies_alone_decide(
-    chat_server: ChatServer, make_grader: MakeGrader
-) -> None:
+async def test_probabilities_of_some_replies_alone_decide(chat_server, make_grader):
     chat_server.play([say("2"), say("8", tokens=(("8", logs(n8=0.5, n6=0.5)),))])
     kept = MemoryJudgements()
     grade = await make_grader(kept).grade(REQUEST)
@@ -164,16 +150,12 @@ async def test_a_refused_key_ends_it(chat_server: ChatServer, make_grader: MakeG
 
 
 @pytest.mark.parametrize(("gold", "given", "value"), [("x", " ", 0), ("", "x", 0), ("", "", 1)])
-def test_an_empty_text_is_not_asked_about(
-    make_grader: MakeGrader, gold: str, given: str, value: float
-) -> None:
+def test_an_empty_text_is_not_asked_about(make_grader, gold, given, value):
     request = GradeRequest("grade_condition", "Q?", gold, given)
     assert make_grader().known(request) == Grade(value)
 
 
-async def test_another_first_sample_measures_anew(
-    chat_server: ChatServer, make_grader: MakeGrader
-) -> None:
+async def test_another_first_sample_measures_anew(chat_server, make_grader):
     numbers = count()
     chat_server.play(lambda body: say(str(next(numbers) % 11)))
     kept = MemoryJudgements()

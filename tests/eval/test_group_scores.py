@@ -56,13 +56,7 @@ def scores(sums: GroupSums) -> tuple[float, float, float]:
         (["12", "3"], ["123", "34"], (0, 0, 0), (1, 7 / 12, 14 / 19), (0.8 + 2 / 3) / 2),
     ],
 )
-def test_hand_cases(
-    said: list[str],
-    gold: list[str],
-    exact: tuple[float, ...],
-    relaxed: tuple[float, ...],
-    pairs: float,
-) -> None:
+def test_hand_cases(said, gold, exact, relaxed, pairs):
     found, wanted = groups(*said), groups(*gold)
     assert scores(exact_sums(found, wanted)) == pytest.approx(exact)
     assert scores(relaxed_sums(found, wanted)) == pytest.approx(relaxed)
@@ -89,9 +83,7 @@ def test_the_mapping_has_the_greatest_sum_of_all(said: IdGroups, gold: IdGroups)
 
 
 @given(st.lists(st.lists(IDS), max_size=5), GROUPS, st.randoms())
-def test_order_of_groups_and_ids_changes_nothing(
-    said: list[list[str]], gold: IdGroups, random: object
-) -> None:
+def test_order_of_groups_and_ids_changes_nothing(said, gold, random):
     shuffled = [list(reversed(group)) + group[:1] for group in reversed(said)]
     assert groups_of("yes", said) == groups_of("yes", shuffled)
     before = relaxed_sums(groups_of("yes", said), gold)
@@ -99,9 +91,7 @@ def test_order_of_groups_and_ids_changes_nothing(
 
 
 @given(GROUPS, GROUPS, st.frozensets(st.sampled_from("uvw"), min_size=1))
-def test_a_group_that_shares_no_id_never_raises_precision(
-    said: IdGroups, gold: IdGroups, added: frozenset[str]
-) -> None:
+def test_a_group_that_shares_no_id_never_raises_precision(said, gold, added):
     for sums in (exact_sums, relaxed_sums):
         assert scores(sums(said | {added}, gold))[0] <= scores(sums(said, gold))[0]
         assert sums(said | {added}, gold)._replace(said=0) == sums(said, gold)._replace(said=0)

@@ -8,7 +8,7 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
-from branchwise.eval.agreement import cohen_kappa, krippendorff_alpha, pairwise_kappa
+from branchwise.eval.agreement import krippendorff_alpha, pairwise_kappa
 from branchwise.eval.human_review import (
     HumanGrade,
     HumanReview,
@@ -44,14 +44,6 @@ def test_the_sample_is_a_share_of_either_half_in_file_order(tmp_path, questions)
     assert ids == [question.id for question in questions.questions if question.id in ids]
     assert [q.id for q in HumanReview(tmp_path / "r", questions, None, 1).questions] == ids
     assert [q.id for q in HumanReview(tmp_path / "s", questions, 0.15, 2).questions] != ids
-
-
-def test_cohens_kappa_of_two_raters():
-    # 10 items, 7 equal; yes: 6 and 7 times. p_e = .6 * .7 + .4 * .3 = .54; (.7 - .54) / .46
-    pairs = {(1, 1): 5, (1, 0): 1, (0, 1): 2, (0, 0): 2}
-    assert cohen_kappa(pairs) == pytest.approx(0.16 / 0.46)
-    assert cohen_kappa({(3, 3): 2}) is None
-    assert cohen_kappa({}) is None
 
 
 def test_agreement_of_three_raters_of_which_one_left_items_out():

@@ -90,9 +90,7 @@ def judges(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> tuple[st
 
 
 @pytest.mark.slow
-def test_a_judge_repeated_and_two_beside_each_other(
-    files: tuple[Any, ...], judges: tuple[str, str], type_in: Any, chat_server: ChatServer
-) -> None:
+def test_a_judge_repeated_and_two_beside_each_other(files, judges, type_in, chat_server):
     judge, other = judges
     command = ("score", *files, "--judge", judge)
     code, out, error = type_in(*command, "--judge-check", 3, "--json")
@@ -131,8 +129,6 @@ def test_a_judge_repeated_and_two_beside_each_other(
         (["--judge-check", "0"], "0 is not in the range"),
     ],
 )
-def test_a_check_of_nothing_is_refused(
-    files: tuple[Any, ...], type_in: Any, options: list[str], said: str
-) -> None:
+def test_a_check_of_nothing_is_refused(files, type_in, options, said):
     code, _, error = type_in("score", *files, *options)
     assert (code, said in " ".join(error.split())) == (2, True), error

@@ -7,14 +7,12 @@ import subprocess
 import sys
 import warnings
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from branchwise import score
 from branchwise.agents.journal import CallKey
 from branchwise.base.errors import InputError
-from branchwise.eval.judging.consultant import MemoryJudgements
 from branchwise.runs.store import RunStore, StoreError, open_run
 from branchwise.runs.store.connection import DATABASE
 from branchwise.runs.store.results import StoredJudgements, file_judgements, run_judgements
@@ -51,19 +49,6 @@ def first_reading(body):
 def rows_of(path):
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute("SELECT role, digest, sample, body FROM judgements").fetchall()
-
-
-@pytest.mark.parametrize("make", [MemoryJudgements, lambda: StoredJudgements(Path("kept.sqlite"))])
-async def test_the_same_request_finds_the_same_reply_every_time(make, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    judgements = make()
-    slot = judgements.recall(CALL)
-    assert (slot.value, slot.occurrence) == (None, 0)
-    await judgements.keep(slot, {"content": "é"})
-    for _ in range(3):
-        assert judgements.recall(CALL).value == {"content": "é"}
-    assert judgements.recall(CallKey("model", "judge", "abc")).value is None
-    assert judgements.recall(CallKey("model", "matcher", "abd")).value is None
 
 
 async def test_samples_are_kept_apart(tmp_path):

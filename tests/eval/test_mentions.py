@@ -1,6 +1,5 @@
-"""The mention matcher on the labelled list, rule by rule, and on any text at all."""
+"""The mention matcher on the labelled list and on any text at all."""
 
-from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -43,25 +42,8 @@ def spans(form: str, text: str) -> list[str]:
     return [text[start:end] for start, end in found.get(0, [])]
 
 
-# The labelled list
-
-
-def test_precision_and_recall_on_the_labelled_pairs() -> None:
-    counts: dict[tuple[bool, bool], int] = defaultdict(int)
-    pairs = labelled()
-    for pair in pairs:
-        found = mentions(pair.forms, pair.text)
-        counts[pair.mentioned, found] += 1
-        if found != pair.mentioned:
-            print(f"{pair.kind}: {pair.forms} {'found' if found else 'missed'} in {pair.text!r}")  # noqa: T201
-    precision = counts[True, True] / (counts[True, True] + counts[False, True])
-    recall = counts[True, True] / (counts[True, True] + counts[True, False])
-    print(f"\n{len(pairs)} pairs: precision {precision:.3f}, recall {recall:.3f}")  # noqa: T201
-    assert precision >= 0.98
-    assert recall >= 0.98
-
-
-# Spans
+def test_the_labelled_pairs_are_told_apart() -> None:
+    assert [pair for pair in labelled() if mentions(pair.forms, pair.text) != pair.mentioned] == []
 
 
 def test_spans_are_of_the_text_as_given() -> None:
@@ -80,58 +62,6 @@ def test_a_span_takes_its_own_disambiguator_with_it() -> None:
     assert spans("King Kong (1976 film)", text) == ["King Kong (1976 film)", "King Kong"]
 
 
-# Rules
-
-
-TITLED = "King Kong (1933 film)\nKing Kong was shot in California. Its ape is small."
-
-
-def test_a_passage_titled_with_another_disambiguator_is_about_that_one() -> None:
-    assert not mentions("King Kong (1976 film)", TITLED)
-    assert mentions("King Kong (1933 film)", TITLED)
-    assert mentions("King Kong", TITLED)
-    assert mentions("King Kong (1976 film)", TITLED + " The 1976 film King Kong is longer.")
-
-
-def test_a_disambiguator_holds_for_an_alias_that_lacks_it() -> None:
-    thing = ["Rosalind Boldon", "Rosalind Boldon (actor, born 1949)"]
-    assert mentions(thing, "It has Rosalind Boldon (born 1949) in its cast.")
-    assert mentions(thing, "It has Rosalind Boldon in its cast.")
-    assert not mentions(thing, "It has Rosalind Boldon (born 1952) in its cast.")
-    assert not mentions(thing, "Rosalind Boldon (novelist) wrote it.")
-
-
-@pytest.mark.parametrize(
-    "said", ["directed by Ann Lee", "Japanese: キングコング", "1976", "film", "1976 American film"]
-)
-def test_brackets_that_do_not_contradict_leave_the_mention(said: str) -> None:
-    assert mentions("King Kong (1976 film)", f"They saw King Kong ({said}) in May.")
-
-
-@pytest.mark.parametrize("said", ["1933 film", "2005", "1976 song", "video game", "novel"])
-def test_brackets_that_contradict_take_it_away(said: str) -> None:
-    assert not mentions("King Kong (1976 film)", f"They saw King Kong ({said}) in May.")
-
-
-def test_ordinary_words_are_names_only_with_their_capitals() -> None:
-    assert mentions("Heat", "They liked Heat.")
-    assert not mentions("Heat", "They liked heat.")
-    assert not mentions("Heat", "HEAT wave in May, and the heat was great.")
-    assert mentions("heat", "They liked Heat, heat and HEAT.")
-
-
-@pytest.mark.parametrize(
-    "text", ["heat", '"heat"', "| heat |", "- heat", "answer: heat", "1. heat"]
-)
-def test_a_field_needs_no_capitals(text: str) -> None:
-    assert mentions("Heat", text)
-
-
-def test_a_text_without_capitals_needs_none_unless_the_name_is_an_ordinary_word() -> None:
-    assert mentions("Madonna", "the singer madonna was there")
-    assert not mentions("Heat", "the film heat was there")
-
-
 def test_numbers_are_compared_as_values() -> None:
     assert spans("1200", "1,200 and 1200 and 1200.0, not 12000, 1,2000 or 1200.5") == [
         "1,200",
@@ -142,26 +72,13 @@ def test_numbers_are_compared_as_values() -> None:
 
 def test_a_date_is_found_in_every_way_of_writing_it() -> None:
     ways = [
-        "18 February 1977",
-        "February 18, 1977",
-        "18th of February, 1977",
-        "Feb. 18 1977",
-        "1977-02-18",
-        "1977-02-18T00:00:00Z",
-        "1977年2月18日",
-    ]
+        "18 February 1977", "February 18, 1977", "18th of February, 1977", "Feb. 18 1977",
+        "1977-02-18", "1977-02-18T00:00:00Z", "1977年2月18日",
+    ]  # fmt: skip
     for one in ways[:6]:
         for other in ways:
             assert mentions(one, f"On {other} it rained."), (one, other)
             assert not mentions(one, f"On {other.replace('18', '19')} it rained."), (one, other)
-
-
-def test_an_impossible_date_is_a_number_or_a_name_and_never_an_error() -> None:
-    assert not mentions("1977-13-41", "On 1 January 1977 it rained.")
-    assert mentions("1977-13-41", "Number 1977-13-41 was lost.")
-
-
-# Any text
 
 
 LETTERS = st.characters(categories=["L"]).filter(lambda letter: fold(letter).isalpha())
@@ -215,9 +132,6 @@ def test_the_quick_fold_is_the_exact_one(text: str) -> None:
     assert exact.given(0, len(exact.shown)) == (0, len(text))
 
 
-# Hostile text
-
-
 @pytest.mark.long
 @pytest.mark.slow
 def test_hundreds_of_thousands_of_characters_are_read_once() -> None:
@@ -225,19 +139,6 @@ def test_hundreds_of_thousands_of_characters_are_read_once() -> None:
     matcher = Mentions([[name] for name in names])
     for text in ["a" * 200_000, "aaaa " * 40_000, "the " * 50_000, "." * 200_000]:
         assert matcher.present(text + "\nAnn Lee\n") >= {2}
-
-
-def test_stops_within_a_word_may_be_left_out() -> None:
-    for name in ("Node.js", "Amazon.com", "Web2.0", "R2.D2", "Model.S"):
-        assert mentions(name, f"It says {name} there")
-        assert mentions(name, f"It says {name.replace('.', '')} there")
-    assert not mentions("Node.js", "It says Node. JS there")
-
-
-def test_patterns_in_a_form_are_letters() -> None:
-    assert not mentions(".*", "Anything at all")
-    assert not mentions("A(n|m)n", "Ann Amn")
-    assert mentions("[a-z]+", "It says [a-z]+ there")
 
 
 def test_empty_forms_find_nothing() -> None:
@@ -276,27 +177,11 @@ def test_only_the_things_asked_for_are_looked_for() -> None:
     assert found.present(text, []) == set()
 
 
-def test_an_acronym_is_in_one_piece_or_all_apart() -> None:
-    found = Mentions([["SHOT"]])
-    assert found.present("They signed with SHOT in May.")
-    assert found.present("They signed with S. H. O. T. in May.")
-    assert not found.present("It reached the U.S. Hot 100.")
-
-
 MANY = [
-    ["Michael Mann", "M. Mann"],
-    ["Heat (1995 film)"],
-    ["U2"],
-    ["It"],
-    ["Spider-Man"],
-    ["18 February 1977"],
-    ["1,200"],
-    ["\u5bae\u5d0e\u99ff"],
-    ["Antonín Dvořák"],
-    ["!!!"],
-    ["", " "],
+    ["Michael Mann", "M. Mann"], ["Heat (1995 film)"], ["U2"], ["It"], ["Spider-Man"],
+    ["18 February 1977"], ["1,200"], ["\u5bae\u5d0e\u99ff"], ["Antonín Dvořák"], ["!!!"], ["", " "],
     ["Michael Mannheim"],
-]
+]  # fmt: skip
 PASSAGES = [
     "Heat is a film that Michael Mann wrote; It came later.",
     "The band U2 played Spider Man on February 18, 1977, to 1200 people.",

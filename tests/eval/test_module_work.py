@@ -91,15 +91,9 @@ def test_passages_with_spans_without_emptied_and_failed_are_counted_apart():
     assert found.extraction is not None
     assert found.extraction.with_nothing == 2
     assert found.to_json()["extraction"] == {
-        "passages": 7,
-        "with_spans": 3,
-        "spans": 4,
-        "whole": 1,
-        "emptied": 1,
-        "failed": 2,
-        "failures": {"server": 2},
-        "dropped": {"not in the passage": 4, "repeated": 1},
-    }
+        "passages": 7, "with_spans": 3, "spans": 4, "whole": 1, "emptied": 1, "failed": 2,
+        "failures": {"server": 2}, "dropped": {"not in the passage": 4, "repeated": 1},
+    }  # fmt: skip
 
 
 def test_passages_that_were_read_together_and_before_are_counted_apart():
@@ -262,9 +256,7 @@ SPANS = Counter({"not in the passage": 24})
         ),
     ],
 )
-def test_parts_that_did_nothing_are_told_from_those_that_did_little(
-    work: ModuleWork, said: list[str]
-) -> None:
+def test_parts_that_did_nothing_are_told_from_those_that_did_little(work, said):
     found = inert_parts(work, Settled(()))
     assert [f"{one.what}: {one.how}" for one in found.values()] == said
 

@@ -27,14 +27,9 @@ def written(path: Path, *lines: object) -> Path:
 
 def test_lines_become_items(tmp_path: Path) -> None:
     line = {
-        "id": "q2",
-        "answers": {"x 1": ["B"]},
-        "reasoning": "because",
-        "citations": {"x 1": ["p1"]},
-        "evidence": ["p1", "p2"],
-        "anything": {"else": 1},
-        "usage": {},
-    }
+        "id": "q2", "answers": {"x 1": ["B"]}, "reasoning": "because", "citations": {"x 1": ["p1"]},
+        "evidence": ["p1", "p2"], "anything": {"else": 1}, "usage": {},
+    }  # fmt: skip
     with pytest.warns(UserWarning, match=r"mine\.jsonl: fields that are not read: anything \(1\)$"):
         [made, _] = read_predictions(written(tmp_path, line), QUESTIONS)
     assert made.question.id == "q2"

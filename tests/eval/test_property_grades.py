@@ -67,16 +67,6 @@ def test_the_alignment_is_the_best_of_all(matrix: tuple[Grades, int, int]) -> No
     assert score.surplus == rows - len(pairs)
 
 
-def test_a_missed_gold_property_counts_0_and_a_surplus_one_is_told() -> None:
-    grades = table([(0.4, 0.8), (0.0, 0.1)], [(0.9, 0.7), (0.0, 0.0)])
-    # First to the second (.1) and second to the first (.7) make .8, as the first to the first does;
-    # conditions decide: .9 + 0 against .4.
-    assert align_by_grades(grades) == (PropertyPair(0, 1), PropertyPair(1, 0))
-    score = graded_score(grades, predicted=2, gold=4)
-    assert (score.answer, score.condition) == pytest.approx((0.8 / 4, 0.9 / 4))
-    assert graded_score(grades, predicted=3, gold=4).surplus == 1
-
-
 A, B = "A", "B"
 
 
@@ -152,62 +142,50 @@ def pair(predicted: int, gold: int) -> AlignedPair:
     return AlignedPair(predicted, gold, 1.0, 1.0)
 
 
-def test_precision_over_predicted_and_recall_over_gold_properties() -> None:
-    predicted = [cites("a", "b"), cites("c"), cites("z")]
-    gold = [cites("a"), cites("c", "d", "e", "f")]
-    # Precision (1/2 + 1 + 0) / 3, recall (1 + 1/4) / 2: the third prediction stands for nothing.
-    score = score_citations(predicted, gold, [pair(0, 0), pair(1, 1)])
-    assert score == CitationScore(precision=0.5, recall=0.625, of_question=2 / 5)
+PAIRED = [pair(0, 0), pair(1, 1)]
 
 
-def test_an_answer_that_cites_nothing_has_no_precision() -> None:
-    assert score_citations([cites()], [cites("a")], [pair(0, 0)]) == CitationScore(0.0, 0.0, 0.0)
-
-
-def test_gold_without_citations_is_unscored() -> None:
-    assert score_citations([cites("a")], [cites()], [pair(0, 0)]) == CitationScore(None, None)
-
-
-def test_a_gold_property_without_citations_is_no_part_of_either_mean() -> None:
-    gold = [cites("a"), cites()]
-    score = score_citations([cites("a", "c"), cites("b")], gold, [pair(0, 0), pair(1, 1)])
-    assert score == CitationScore(0.5, 1.0, 1.0)
-    assert score_citations([cites("b")], gold, [pair(0, 1)]) == CitationScore(0.0, 0.0, 0.0)
-
-
-def test_an_empty_prediction_scores_zero() -> None:
-    assert score_citations([], [cites("a")], []) == CitationScore(0.0, 0.0, 0.0)
+@pytest.mark.parametrize(
+    ("predicted", "gold", "pairs", "score"),
+    [
+        # Precision (1/2 + 1 + 0) / 3, recall (1 + 1/4) / 2: the third stands for nothing.
+        (["ab", "c", "z"], ["a", "cdef"], PAIRED, (0.5, 0.625, 2 / 5)),
+        ([""], ["a"], [pair(0, 0)], (0.0, 0.0, 0.0)),
+        (["a"], [""], [pair(0, 0)], (None, None)),
+        # A gold property without citations is no part of either mean.
+        (["ac", "b"], ["a", ""], PAIRED, (0.5, 1.0, 1.0)),
+        (["b"], ["a", ""], [pair(0, 1)], (0.0, 0.0, 0.0)),
+        ([], ["a"], [], (0.0, 0.0, 0.0)),
+    ],
+)
+def test_precision_over_predicted_and_recall_over_gold_properties(predicted, gold, pairs, score):
+    cited = [cites(*ids) for ids in predicted], [cites(*ids) for ids in gold]
+    assert score_citations(*cited, pairs) == CitationScore(*score)
 
 
 def test_citing_everything_keeps_the_answers_and_cites_all_that_was_shown() -> None:
     everything = cite_everything([cites("a"), cites()], ["a", "b", "c", "d"])
     assert [property.citations for property in everything] == [set("abcd"), set("abcd")]
-    score = score_citations(everything, [cites("a"), cites("b", "c")], [pair(0, 0), pair(1, 1)])
+    score = score_citations(everything, [cites("a"), cites("b", "c")], PAIRED)
     # Precision (1/4 + 2/4) / 2, recall 1.
     assert score == CitationScore(0.375, 1.0, 1.0)
 
 
-def test_shared_tokens_over_all_tokens_by_hand() -> None:
-    # Tokens: spain won in 2010 (4) and spain won world cup in 2010 (6); 4 shared.
-    assert text_f1("Spain won in 2010.", "Spain won the World Cup in 2010") == 2 * 4 / 10
-
-
-def test_repeated_tokens_count_as_often_as_both_have_them() -> None:
-    assert text_f1("tora tora tora", "tora tora") == 2 * 2 / 5
-
-
-@pytest.mark.parametrize(("text", "other"), [("", "a word"), ("a word", ""), ("", "")])
-def test_a_text_without_tokens_shares_nothing(text: str, other: str) -> None:
-    assert text_f1(text, other) == 0
-
-
-def test_tokens_are_those_of_every_other_comparison_not_squads() -> None:
-    # SQuAD's would be "spiderman" and "spider", "man", which share nothing.
-    assert text_f1("Spider-Man", "spider man") == 1
-
-
-def test_scripts_without_spaces_share_characters() -> None:
-    assert text_f1("北京大学", "北京") == pytest.approx(2 * 2 / 6)
+@pytest.mark.parametrize(
+    ("text", "other", "f1"),
+    [
+        # Tokens: spain won in 2010 (4) and spain won world cup in 2010 (6); 4 shared.
+        ("Spain won in 2010.", "Spain won the World Cup in 2010", 2 * 4 / 10),
+        ("tora tora tora", "tora tora", 2 * 2 / 5),
+        ("北京大学", "北京", 2 * 2 / 6),
+        # SQuAD's would be "spiderman" and "spider", "man", which share nothing.
+        ("Spider-Man", "spider man", 1),
+        ("", "a word", 0),
+        ("", "", 0),
+    ],
+)
+def test_shared_tokens_over_all_tokens(text: str, other: str, f1: float) -> None:
+    assert text_f1(text, other) == pytest.approx(f1)
 
 
 @given(st.text(), st.text())

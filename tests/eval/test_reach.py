@@ -84,11 +84,8 @@ def test_an_answer_is_within_reach_if_any_passage_that_supports_it_is_there(corp
 
 def test_passages_are_known_by_their_content_hash_too(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "H", PASSAGES, hash="cafe")
-    assert reached(searched(corpus), by("A", "cafe"), by("B", "p1"), by("C", "x")) == [
-        True,
-        True,
-        False,
-    ]
+    answers = by("A", "cafe"), by("B", "p1"), by("C", "x")
+    assert reached(searched(corpus), *answers) == [True, True, False]
 
 
 def test_where_all_supporting_passages_are_missing_they_are_another_corpus_s(corpus: Path) -> None:
@@ -102,12 +99,9 @@ def test_where_all_supporting_passages_are_missing_they_are_another_corpus_s(cor
 
 def test_mentions_decide_where_gold_names_no_support_and_only_on_request(corpus: Path) -> None:
     answers = (
-        Answer(text="M. Mann", aliases=("Michael Mann",)),
-        by("Heat (1986 film)"),
-        by("Ridley Scott"),
-        by("Dick Richards", "gone"),
-        by("Al Pacino", "p1"),
-    )
+        Answer(text="M. Mann", aliases=("Michael Mann",)), by("Heat (1986 film)"),
+        by("Ridley Scott"), by("Dick Richards", "gone"), by("Al Pacino", "p1"),
+    )  # fmt: skip
     assert reached(searched(corpus), *answers) == [None, None, None, False, True]
     found = reached(searched(corpus), *answers, seconds=inf)
     assert found == [True, True, False, False, True]
@@ -146,9 +140,7 @@ def calls_of(corpus: Path, wanted: Question, seconds: float) -> list[int]:
     return seen
 
 
-def test_a_corpus_that_takes_long_to_read_is_left_unread(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_corpus_that_takes_long_to_read_is_left_unread(corpus, monkeypatch):
     hours = iter(range(0, 36_000, 3_600))
     monkeypatch.setattr("branchwise.eval.sources.time.monotonic", lambda: next(hours))
     wanted = question("q", by("Michael Mann"))
@@ -161,27 +153,18 @@ def test_a_corpus_that_takes_long_to_read_is_left_unread(
 
 def test_an_id_in_the_graph_is_within_reach(graph: Path) -> None:
     answers = (
-        by("A", qid="Q1"),
-        by("B", qid="Q2"),
-        by("C", qid="Q3"),
-        by("D", qid="<http://films.example/heat>"),
-        by("E", qid="' OR 1=1 --"),
-        by("1995"),
-    )
+        by("A", qid="Q1"), by("B", qid="Q2"), by("C", qid="Q3"),
+        by("D", qid="<http://films.example/heat>"), by("E", qid="' OR 1=1 --"), by("1995"),
+    )  # fmt: skip
     assert reached(asked(str(graph)), *answers) == [True, True, False, True, False, None]
 
 
-def test_one_source_that_has_it_is_enough_and_one_unknown_leaves_it_open(
-    corpus: Path, graph: Path
-) -> None:
+def test_one_source_that_has_it_is_enough_and_one_unknown_leaves_it_open(corpus, graph):
     both = Sources(SearchedCorpus(corpus), SearchedKg(str(graph)))
     answers = (
-        by("A", "p1", qid="Q3"),
-        by("B", "gone", qid="Q1"),
-        by("C", "gone", qid="Q4"),
-        by("D", "gone"),
-        by("E", qid="Q5"),
-    )
+        by("A", "p1", qid="Q3"), by("B", "gone", qid="Q1"), by("C", "gone", qid="Q4"),
+        by("D", "gone"), by("E", qid="Q5"),
+    )  # fmt: skip
     assert reached(both, *answers) == [True, True, False, None, None]
 
 
@@ -201,9 +184,7 @@ def test_an_endpoint_is_not_asked() -> None:
     assert found.final
 
 
-def test_a_source_that_is_gone_or_another_is_unknown_and_not_to_be_kept(
-    corpus: Path, graph: Path, tmp_path: Path
-) -> None:
+def test_a_source_that_is_gone_or_another_is_unknown_and_not_to_be_kept(corpus, graph, tmp_path):
     asked_for = question("q", by("A", "p1", qid="Q1"))
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "corpus.jsonl").write_text('{"id": "p1"}\n')

@@ -66,13 +66,6 @@ def test_patience_is_a_duration(parts: Path, written: object, seconds: float) ->
     assert load(parts, patience=written).study.patience == seconds
 
 
-def test_what_is_not_said_has_the_command_lines_defaults(parts: Path) -> None:
-    study = load_study(write_text(parts, TEXT)).study
-    assert (study.design, study.concurrency, study.max_cost) == ("vary", 8, None)
-    assert (study.matcher, study.judge_entities, study.prices) == ("lexical", False, None)
-    assert study.questions.epochs == 1
-
-
 def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
     given = {
         "questions": {"source": "questions.jsonl", "ids": ["q1", "q2"], "epochs": 3},
@@ -89,7 +82,6 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
     ("old", "new", "expected"),
     [
         ("expansion:", "expnsion:", "9: unknown factor 'expnsion'; did you mean expansion?"),
-        ("expansion:", "max-turns:", "9: unknown factor 'max-turns'; did you mean max_turns?"),
         ("factors:", "factor:", "8: unknown key 'factor'; did you mean factors?"),
         ("  kg:", "  knowledge: ", "5: unknown key 'knowledge'; known are model, "),
         ("  kg: graph", "  design: vary", "5: unknown key 'design'; write it at the top of"),
@@ -135,11 +127,11 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
         ("questions: questions.jsonl", "questions: [a]", "2: questions is a list; write keys and"),
         ("questions: questions.jsonl", "questions: {limit: 3}", "2: source is missing; write"),
         ("questions: questions.jsonl", "max_cost: 3", "1: questions is missing; write questions:"),
+        ("tools: [local_retriever]", "tools: [wikisparkl]", "6: unknown tool"),
+        ("[off, on]", "[off, on]\n  tools:\n    - [local_retriever]\n    - [x]", "12: unknown"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_its_line(
-    parts: Path, old: str, new: str, expected: str
-) -> None:
+def test_what_is_wrong_is_said_with_its_line(parts, old, new, expected):
     assert changed(parts, old, new).startswith(expected)
 
 
@@ -215,22 +207,11 @@ def test_what_is_wrong_is_said_with_its_line(
           "max_turns": [2, 3, 4]}, "design": "factorial"}, "comes to 300 systems; at most 256"),
     ],
 )  # fmt: skip
-def test_what_a_study_names_must_be_there_and_fit(
-    parts: Path, changes: dict[str, Any], expected: str
-) -> None:
+def test_what_a_study_names_must_be_there_and_fit(parts, changes, expected):
     number, _, message = refusal(parts, **changes).partition(": ")
     assert message.startswith(expected)
     lines = (parts / "study.yaml").read_text().splitlines()
     assert 1 <= int(number) <= len(lines)
-
-
-def test_the_line_is_that_of_the_value_at_fault(parts: Path) -> None:
-    assert changed(parts, "tools: [local_retriever]", "tools: [wikisparkl]").startswith(
-        "6: unknown tool"
-    )
-    assert changed(parts, "  k: 5", "  retriever: flt").startswith("7: unknown retriever 'flt'")
-    message = changed(parts, "expansion: [off, on]", "tools:\n    - [local_retriever]\n    - [x]")
-    assert message.startswith("11: unknown tool 'x'")
 
 
 def test_a_mistake_in_a_file_that_a_study_names_is_said_of_that_file(parts: Path) -> None:
@@ -331,9 +312,7 @@ def test_the_questions_are_those_that_are_chosen(parts: Path) -> None:
     assert ids(ids="ids.txt", limit=1) == ["q1"]
 
 
-def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(
-    parts: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(parts, monkeypatch):
     def problem(questions: Any) -> str:
         with pytest.raises(InputError) as caught:
             questions_of(load(parts, questions=questions))

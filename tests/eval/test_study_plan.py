@@ -19,7 +19,7 @@ from branchwise.runs.experiment import run
 from branchwise.runs.studies.plan import Bound, StudyPlan, plan_of
 from branchwise.runs.studies.shared import questions_of
 from support.by_role import by_role, counts, role_of
-from support.chat_server import Answer, ChatServer, calls, say
+from support.chat_server import Answer, calls, say
 from support.eval.study_cases import KG, QUESTIONS, load
 
 SEARCH = ["local_retriever"]
@@ -117,9 +117,7 @@ def test_beyond_the_budget_go_one_turn_its_extractions_the_answer_and_a_repair(p
     ("turns", "calls", "agent", "tool_calls"),
     [(1, 24, 2, 0), (2, 24, 3, 24), (12, 0, 2, 0), (12, 1, 3, 1), (5, 9, 6, 9)],
 )
-def test_turns_and_calls_bound_each_other(
-    parts: Path, turns: int, calls: int, agent: int, tool_calls: int
-) -> None:
+def test_turns_and_calls_bound_each_other(parts, turns, calls, agent, tool_calls):
     found = plan(parts, base={**BASE, "max_turns": turns, "max_calls": calls}).systems[0]
     assert found.calls["agent"] == 10 * agent
     assert found.tool_calls == 10 * tool_calls
@@ -197,9 +195,7 @@ def greedy(body: dict[str, Any]) -> Answer:
         {"tools": []},
     ],
 )
-def test_no_run_takes_more_than_its_plan_says(
-    parts: Path, tmp_path: Path, chat_server: ChatServer, budget: dict[str, Any]
-) -> None:
+def test_no_run_takes_more_than_its_plan_says(parts, tmp_path, chat_server, budget):
     module = {"prompt_tokens": 4_000, "completion_tokens": 100}
     readings = say("Who directed Heat (1995)?\nWho directed Heat (1986)?", usage=module)
     chat_server.play(by_role(agent=greedy, expander=readings, extractor=say("NONE", usage=module)))

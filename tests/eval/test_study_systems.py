@@ -90,9 +90,7 @@ def test_combinations_may_be_left_out(parts: Path) -> None:
         ({"k": 5}, "factorial", "is not a list of combinations"),
     ],
 )
-def test_what_leaves_out_nothing_is_refused_with_its_line(
-    parts: Path, leave_out: Any, design: str, said: str
-) -> None:
+def test_what_leaves_out_nothing_is_refused_with_its_line(parts, leave_out, design, said):
     factors = {"expansion": [False, True], "k": [3, 5]}
     base = {**BASE, "expansion": False, "k": 3}
     with pytest.raises(InputError, match=re.escape(said)) as refused:
@@ -326,9 +324,7 @@ FACTORS = st.fixed_dictionaries(
 
 @pytest.mark.slow
 @given(FACTORS, st.sampled_from(["vary", "factorial"]))
-def test_systems_are_as_many_as_the_design_says_and_differ(
-    parts: Path, factors: dict[str, list[Any]], design: str
-) -> None:
+def test_systems_are_as_many_as_the_design_says_and_differ(parts, factors, design):
     levels = {key: {*values, 5} if key == "k" else set(values) for key, values in factors.items()}
     count = 1
     for values in levels.values():

@@ -37,9 +37,7 @@ def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_every_column_has_a_metric_and_every_metric_a_column(
-    task: Task, answered: Callable[[Task], AnsweredItem]
-) -> None:
+def test_every_column_has_a_metric_and_every_metric_a_column(task, answered):
     found = task.score(answered(task))
     sums = {name for total in totals_of(task.columns).values() for name in total.sums}
     assert set(found) == {column.key for column in task.columns} | sums
@@ -69,9 +67,7 @@ def test_every_setting_has_its_prompt(task: Task, has_tools: bool) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_scoring_changes_neither_gold_nor_prediction(
-    task: Task, answered: Callable[[Task], AnsweredItem]
-) -> None:
+def test_scoring_changes_neither_gold_nor_prediction(task, answered):
     made = answered(task)
     before = made.question.model_dump_json(), made.prediction.model_dump_json()
     task.score(made)

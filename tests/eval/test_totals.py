@@ -55,15 +55,6 @@ BASE: Answers = {"q1": (["a"], ["a", "b"]), "q2": (["a", "b", "c"], ["d"]), "q3"
 OTHER: Answers = {"q1": (["a"], ["a"]), "q2": (["a", "b", "c"], ["a"]), "q3": (["a"], ["b"])}
 
 
-def test_the_score_of_a_set_by_hand() -> None:
-    found = scored(BASE)
-    # 2 right of 4 said and 5 gold ones: 2 * 2 / 9, and no mean of 2/3, 0 and 1.
-    assert found.aggregates["all"]["corpus_f1"].mean == pytest.approx(4 / 9)
-    assert found.aggregates["all"]["corpus_f1"].n == 3
-    assert [row.metrics["corpus_f1"] for row in found.items] == [pytest.approx(2 / 3), 0.0, 1.0]
-    assert found.aggregates["all"]["share"].mean == pytest.approx(2 / 3)
-
-
 @settings(max_examples=60, deadline=None)
 @given(ANSWERS)
 def test_score_and_interval_are_those_of_drawn_questions(answers: Answers) -> None:
@@ -153,26 +144,19 @@ def test_spread_over_epochs_by_hand() -> None:
     assert spread.metrics["all"]["corpus_f1"] == expected
 
 
-def test_of_nothing_is_said_explicitly() -> None:
-    assert aggregate({"p": []}) == {"p": Aggregate(None, 0, None, None)}
-    assert aggregate({"p": [None, None]}) == {"p": Aggregate(None, 0, None, None)}
-    assert aggregate({}) == {}
-
-
-def test_one_question_has_a_mean_and_no_interval() -> None:
-    assert aggregate({"p": [None, 0.25]}) == {"p": Aggregate(0.25, 1, None, None)}
-
-
-def test_two_questions_by_hand() -> None:
-    # Means of resamples: 0 with probability 1/4, 1/2 with 1/2, 1 with 1/4.
-    assert aggregate({"p": [0.0, 1.0]}) == {"p": Aggregate(0.5, 2, 0.0, 1.0)}
-
-
-def test_unscored_questions_stay_out_of_mean_n_and_interval() -> None:
-    found = aggregate({"p": [1.0, None, 1.0, None, 0.25]})["p"]
-    assert found.mean == pytest.approx(0.75)
-    assert found.n == 3
-    assert (found.low, found.high) == (0.25, 1.0)
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([], Aggregate(None, 0, None, None)),
+        ([None, None], Aggregate(None, 0, None, None)),
+        ([None, 0.25], Aggregate(0.25, 1, None, None)),
+        # Means of resamples: 0 with probability 1/4, 1/2 with 1/2, 1 with 1/4.
+        ([0.0, 1.0], Aggregate(0.5, 2, 0.0, 1.0)),
+        ([1.0, None, 1.0, None, 0.25], Aggregate(0.75, 3, 0.25, 1.0)),
+    ],
+)
+def test_mean_n_and_interval_are_of_the_scored_questions_alone(values, found):
+    assert aggregate({"p": values}) == {"p": found}
 
 
 def test_interval_is_that_of_the_normal_approximation_for_many_questions() -> None:

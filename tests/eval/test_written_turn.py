@@ -20,14 +20,10 @@ CALL = {"name": "local_retriever", "args": {"query": "Heat"}}
 @pytest.mark.parametrize(
     "text",
     [
-        '{"text": "Al Pacino',
-        '{ "text": "Al Pacino"]}',
-        '\n{"tool_calls": [',
-        '{"tool_calls": {}}',
-        '{"text": 3}',
-        '{"text": "x", "tool_calls": [], "answers": {}}',
+        '{"text": "Al Pacino', '{ "text": "Al Pacino"]}', '\n{"tool_calls": [',
+        '{"tool_calls": {}}', '{"text": 3}', '{"text": "x", "tool_calls": [], "answers": {}}',
     ],
-)
+)  # fmt: skip
 def test_a_form_that_is_broken_is_refused_on_one_line(text: str) -> None:
     with pytest.raises(InputError, match="the text for step 7") as raised:
         edited(Event(7, "model", 0.0, TURN.record()), text)
@@ -38,15 +34,11 @@ def test_a_form_that_is_broken_is_refused_on_one_line(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "plain",
-        "{curly} words",
-        '{"answers": {"default": ["Al Pacino"]}}',
+        "plain", "{curly} words", '{"answers": {"default": ["Al Pacino"]}}',
         '{"reasoning": "x", "answers": {"default": ["Al',
-        '{"text": "x", "answers": {"default": []}}',
-        "{}",
-        '["text"]',
+        '{"text": "x", "answers": {"default": []}}', "{}", '["text"]',
     ],
-)
+)  # fmt: skip
 def test_whatever_else_begins_with_a_bracket_is_the_reply(text: str) -> None:
     assert read_turn(TURN, text).text == text
 

@@ -77,9 +77,7 @@ LONG = HumanMessage("passage " * 750)  # 6,000 bytes: at most 2,400 tokens
         (0, 0, False),  # nothing was counted
     ],
 )
-def test_only_a_count_that_stands_still_is_a_prompt_that_was_cut(
-    counted: int, cached: int, is_cut: bool
-) -> None:
+def test_only_a_count_that_stands_still_is_a_prompt_that_was_cut(counted, cached, is_cut):
     growth = PromptGrowth()
     assert not growth.is_cut(START, 0, Usage(3000, 1))
     usage = Usage(counted, 1, cached=cached)

@@ -20,13 +20,10 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
-from branchwise.agents.journal import MemoryJournal
-from branchwise.agents.reply import ModelError
 from branchwise.base.errors import InputError
 from branchwise.graphs import build, build_clarify
-from branchwise.graphs.state import ConversationJournal, Lanes
 from branchwise.graphs.system import System
-from support.chat_server import Answer, Body, fail, hang, say
+from support.chat_server import Answer, Body, hang, say
 from support.corpora.small import FILMS, bm25_corpus
 from support.runs.clarifying import option_of, reply, searching, stage_of
 
@@ -67,15 +64,11 @@ def test_it_is_asked_and_the_choice_is_answered(system: System, chat_server: Any
     end = graph.invoke(Command(resume="2"), THREAD)
     usage = end.pop("usage")
     assert end == {
-        "ambiguous": True,
-        "clarification_question": ASKED["clarification_question"],
-        "options": ASKED["options"],
-        "chosen": ["the 1986 film"],
+        "ambiguous": True, "clarification_question": ASKED["clarification_question"],
+        "options": ASKED["options"], "chosen": ["the 1986 film"],
         "answers": {"the 1986 film": ["Richards"]},
-        "evidence": {"the 1986 film": ["heat-1986", "heat-1995"]},
-        "how": "strict",
-        "problem": None,
-    }
+        "evidence": {"the 1986 film": ["heat-1986", "heat-1995"]}, "how": "strict", "problem": None,
+    }  # fmt: skip
     assert usage["agent"]["calls"] == 2
     assert json.loads(json.dumps(end)) == end
     stages = Counter(map(stage_of, chat_server.requests))
@@ -83,9 +76,7 @@ def test_it_is_asked_and_the_choice_is_answered(system: System, chat_server: Any
     assert chat_server.repeats == 0
 
 
-def test_what_is_no_choice_is_asked_again_and_nothing_else(
-    system: System, chat_server: Any
-) -> None:
+def test_what_is_no_choice_is_asked_again_and_nothing_else(system, chat_server):
     graph = build_clarify(system, checkpointer=InMemorySaver())
     graph.invoke({"question": HEAT}, THREAD)
     before = len(chat_server.requests)
@@ -145,9 +136,7 @@ def test_an_unreadable_verdict_does_not_cost_the_answer(system: System, chat_ser
     assert (end["how"], end["answers"]) == ("failed", {})
 
 
-def test_listed_answers_are_those_of_a_question_that_is_not_asked_back(
-    system: System, chat_server: Any
-) -> None:
+def test_listed_answers_are_those_of_a_question_that_is_not_asked_back(system, chat_server):
     """They are not asked for a second time."""
     told = system.model_copy(update={"asking": {"protocol": "answers"}})
     end = build_clarify(told).invoke({"question": ETNA})
@@ -188,9 +177,7 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     opened.close()
 
 
-def test_a_checkpointer_without_asynchronous_methods_will_do(
-    system: System, connection: sqlite3.Connection
-) -> None:
+def test_a_checkpointer_without_asynchronous_methods_will_do(system, connection):
     graph = build_clarify(system, checkpointer=SqliteSaver(connection))
     assert asked_in(graph.invoke({"question": HEAT}, THREAD)) == ASKED
     state = graph.get_state(THREAD, subgraphs=True)
@@ -289,9 +276,7 @@ def test_killed_while_it_waits_it_asks_nothing_twice(begin: Any, chat_server: An
 
 
 @pytest.mark.long
-def test_killed_while_it_answers_it_repeats_what_was_under_way(
-    begin: Any, chat_server: Any
-) -> None:
+def test_killed_while_it_answers_it_repeats_what_was_under_way(begin, chat_server):
     first = begin("ask")
     told(first)
     kill(first)
@@ -351,67 +336,3 @@ def test_its_stages_stream_and_are_drawn(system: System) -> None:
     assert within == {"agent": 8, "tools": 4, "answer": 4}
     drawn = {name.removeprefix("branchwise:") for name in graph.get_graph(xray=True).nodes}
     assert {"detect:agent", "ask_back:agent", "answer_option:agent", "choose"} <= drawn
-
-
-def test_what_was_answered_is_not_asked_again_behind_a_failure(
-    system: System, chat_server: Any
-) -> None:
-    broken = [True]
-
-    def failing(body: Body) -> Any:
-        is_it = stage_of(body) == "option" and option_of(body) == "the 1986 film"
-        if broken[0] and is_it and len(body["messages"]) > 2:
-            return fail(400, "no")
-        return searching(body)
-
-    chat_server.play(failing)
-    graph = build(system, "clarify", checkpointer=InMemorySaver())
-    thread: Any = {"configurable": {"thread_id": "1"}}
-    with pytest.raises(ModelError):
-        graph.invoke({"question": HEAT}, thread)
-    before, broken[0] = Counter(chat_server.counts), False
-    end = graph.invoke(None, thread)
-    assert list(end["answers"]) == ["the 1995 film", "the 1986 film"]
-    again = Counter(chat_server.counts) - before
-    # The failed request, and that of the other option if it was on its way.
-    assert sum(again.values()) <= 2
-    assert not {stage_of(b) for b in chat_server.requests[sum(before.values()) :]} - {"option"}
-
-
-def test_events_of_lanes_come_in_the_order_of_the_lanes() -> None:
-    journal = MemoryJournal()
-    lanes = Lanes(journal)
-
-    def written() -> str:
-        return "".join(kind for kind, _ in journal.events)
-
-    lanes.event(1, "b", {})
-    lanes.event(0, "a", {})
-    lanes.event(2, "d", {})
-    assert written() == "a"
-    lanes.end(2)
-    lanes.end(0)
-    assert written() == "ab"
-    lanes.event(1, "c", {})
-    lanes.end(1)
-    assert written() == "abcd"
-    lanes.event(4, "f", {})
-    lanes.event(3, "e", {})
-    lanes.event(5, "g", {})
-    lanes.close()
-    assert written() == "abcdefg"
-    lanes.event(9, "h", {})
-    assert written() == "abcdefgh"
-
-
-def test_a_conversation_finds_its_own_tool_results_and_everyones_replies() -> None:
-    from branchwise.agents.journal import CallKey
-
-    journal = MemoryJournal()
-    one, other = (ConversationJournal(journal, name) for name in ("one", "other"))
-    tool, model = CallKey("tool", "search", "d"), CallKey("model", "agent", "d")
-    assert one.recall(tool).occurrence == other.recall(tool).occurrence == 0
-    assert one.recall(tool).occurrence == 1
-    assert one.recall(model).key == other.recall(model).key == model
-    assert one.recall(model).occurrence == 2
-    assert asyncio.run(one.keep(one.recall(tool), {})) is None

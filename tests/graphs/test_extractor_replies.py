@@ -32,40 +32,47 @@ def reasons(found: Spans) -> list[str]:
 @pytest.mark.parametrize(
     "reply",
     [
-        DIRECTED,
-        f"  {DIRECTED} \n\n",
-        f"- {DIRECTED}",
-        f"1. {DIRECTED}",
-        f'"{DIRECTED}"',
-        f"“{DIRECTED}”",
-        f"… {DIRECTED} …",
-        f'- "{DIRECTED}"',
-        f"```\n{DIRECTED}\n```",
-        json.dumps([DIRECTED]),
-        json.dumps({"spans": [DIRECTED]}),
-        "John  Guillermin\u00a0directed it.",
-        "NONE\n" + DIRECTED,
-        DIRECTED + "\nNONE.",
+        DIRECTED, f"  {DIRECTED} \n\n", f"- {DIRECTED}", f"1. {DIRECTED}", f'"{DIRECTED}"',
+        f"“{DIRECTED}”", f"… {DIRECTED} …", f'- "{DIRECTED}"', f"```\n{DIRECTED}\n```",
+        json.dumps([DIRECTED]), json.dumps({"spans": [DIRECTED]}),
+        "John  Guillermin\u00a0directed it.", "NONE\n" + DIRECTED, DIRECTED + "\nNONE.",
     ],
-)
+)  # fmt: skip
 def test_a_copied_sentence_is_kept_however_it_is_dressed(reply: str) -> None:
     assert read_spans(reply, PASSAGE) == Spans((DIRECTED,))
 
 
-@pytest.mark.parametrize("marks", ["...{}...", "[...] {} [...]", "… {}…"])
-def test_ellipses_around_a_piece_are_no_part_of_it(marks: str) -> None:
-    assert read_spans(marks.format("Guillermin directed"), PASSAGE).kept == ("Guillermin directed",)
+FILM = '"the film"'
+PLAIN = STARS.translate(str.maketrans("–“”’", '-""\''))
+WORDS = "abc def ghi jkl mno"
+CLUB = "1. FC Köln won. 2. was Bonn."
 
 
-def test_a_piece_in_plain_signs_gets_the_characters_of_the_passage() -> None:
-    plain = STARS.replace("–", "-").replace("“", '"').replace("”", '"').replace("’", "'")
-    assert plain != STARS
-    assert read_spans(plain, PASSAGE) == Spans((STARS,))
-
-
-def test_a_piece_in_typographic_signs_is_found_in_a_plain_passage() -> None:
-    passage = 'It is "the film" - so they said, and it\'s true.'
-    assert read_spans("“the film” — so they said", passage).kept == ('"the film" - so they said',)
+@pytest.mark.parametrize(
+    ("reply", "passage", "kept"),
+    [
+        # Ellipses around a piece are no part of it.
+        ("...Guillermin directed...", PASSAGE, ["Guillermin directed"]),
+        ("[...] Guillermin directed [...]", PASSAGE, ["Guillermin directed"]),
+        ("… Guillermin directed…", PASSAGE, ["Guillermin directed"]),
+        # Plain and typographic signs are alike; the passage's are kept.
+        (PLAIN, PASSAGE, [STARS]),
+        ("“the film” — so they said", f"It is {FILM} - so they said.", [f"{FILM} - so they said"]),
+        # Pieces that overlap become one, and neighbours stay apart.
+        ("abc def\ndef ghi\nmno", WORDS, ["abc def ghi", "mno"]),
+        ("def\nabc def ghi", WORDS, ["abc def ghi"]),
+        ("abc\ndef ghi", WORDS, ["abc", "def ghi"]),
+        ("abc\nghi\nabc def ghi jkl", WORDS, ["abc def ghi jkl"]),
+        # A number that the passage begins with is no list number; nor is its "None" an answer.
+        ("1. FC Köln won.\n2. was Bonn.", CLUB, ["1. FC Köln won.", "2. was Bonn."]),
+        ("None of them won.", f"None of them won. {CLUB}", ["None of them won."]),
+        ("NONE", "None of them won. Nonesuch did.", []),
+        ("None", PASSAGE, []),
+    ],
+)
+def test_a_piece_is_kept_as_the_passage_has_it(reply, passage, kept):
+    found = read_spans(reply, passage)
+    assert (found.kept, found.dropped) == (tuple(kept), ())
 
 
 @pytest.mark.parametrize(
@@ -87,34 +94,14 @@ def test_a_paraphrase_is_dropped_and_counted(reply: str) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        "NONE",
-        "none",
-        "None.",
-        '"NONE"',
-        "**NONE**",
-        "```\nNONE\n```",
-        "- NONE",
-        '["NONE"]',
-        "[]",
-        "",
-        ".\n-\n…\n– “",
-        "NONE - the passage is about another film.",
+        "NONE", "none", "None.", '"NONE"', "**NONE**", "```\nNONE\n```", "- NONE", '["NONE"]', "[]",
+        "", ".\n-\n…\n– “", "NONE - the passage is about another film.", "None of this helps.",
         "NONE\nThe passage says nothing about a director.",
-        "None of this helps.",
         "The passage says nothing about it.\nNONE",
     ],
-)
-def test_none_with_or_without_an_explanation_is_nothing_kept_and_nothing_dropped(
-    reply: str,
-) -> None:
+)  # fmt: skip
+def test_none_with_or_without_an_explanation_is_nothing_kept_and_nothing_dropped(reply):
     assert read_spans(reply, PASSAGE) == Spans()
-
-
-def test_a_sentence_that_begins_with_none_is_kept_where_the_passage_has_it() -> None:
-    passage = "None of them won. Nonesuch did."
-    assert read_spans("None of them won.", passage).kept == ("None of them won.",)
-    assert read_spans("NONE", passage) == Spans()
-    assert read_spans("None", passage) == Spans()
 
 
 def test_none_beside_a_copied_line_keeps_the_line_and_counts_what_is_not_in_the_passage() -> None:
@@ -129,26 +116,10 @@ def test_repeats_and_pieces_within_an_earlier_one_are_dropped() -> None:
     assert reasons(found) == ["repeated", "repeated"]
 
 
-def test_pieces_that_overlap_become_one_and_neighbours_stay_apart() -> None:
-    passage = "abc def ghi jkl mno"
-    assert read_spans("abc def\ndef ghi\nmno", passage).kept == ("abc def ghi", "mno")
-    assert read_spans("def\nabc def ghi", passage).kept == ("abc def ghi",)
-    assert read_spans("abc\ndef ghi", passage).kept == ("abc", "def ghi")
-    assert read_spans("abc\nghi\nabc def ghi jkl", passage).kept == ("abc def ghi jkl",)
-
-
 def test_everything_is_one_whole_span() -> None:
     assert read_spans(PASSAGE, PASSAGE) == Spans((PASSAGE,), whole=True)
     sentences = read_spans("\n".join(["abc.", "def."]), "abc. def.")
     assert sentences == Spans(("abc.", "def."), whole=False)
-
-
-def test_a_number_that_the_passage_begins_with_is_no_list_number() -> None:
-    passage = "1. FC Köln won. 2. was Bonn."
-    assert read_spans("1. FC Köln won.\n2. was Bonn.", passage).kept == (
-        "1. FC Köln won.",
-        "2. was Bonn.",
-    )
 
 
 def test_more_than_fifty_pieces_are_dropped_unless_they_touch_one() -> None:
@@ -169,9 +140,7 @@ def test_a_megabyte_of_one_sign_is_read_in_no_time(sign: str) -> None:
 
 
 @given(st.text(max_size=200), st.text(max_size=200).map(one_line))
-def test_whatever_is_said_spans_stand_in_the_passage_in_order_and_apart(
-    reply: str, passage: str
-) -> None:
+def test_whatever_is_said_spans_stand_in_the_passage_in_order_and_apart(reply, passage):
     at = 0
     for span in read_spans(reply, passage).kept:
         start = passage.find(span, at)
@@ -286,9 +255,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES | st.text(max_size=20), max_size=12), st.sampled_from(["\n", " ", ""]))
-def test_whatever_is_said_spans_are_those_of_their_own_passage(
-    parts: list[str], between: str
-) -> None:
+def test_whatever_is_said_spans_are_those_of_their_own_passage(parts, between):
     found = read_sections(between.join(parts), MATERIALS)
     assert found.last <= found.named <= {0, 1, 2}
     assert found.strayed <= found.named

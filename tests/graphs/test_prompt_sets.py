@@ -48,10 +48,7 @@ def agent_of(places):
     made = []
 
     def _agent(tools, flow="branches", protocol=DEFAULT_PROTOCOL, **changes):
-        used = {
-            "corpus": bool(set(tools) - set(KG_TOOLS)),
-            "kg": bool(set(tools) & set(KG_TOOLS)),
-        }
+        used = {"corpus": bool(set(tools) - set(KG_TOOLS)), "kg": bool(set(tools) & set(KG_TOOLS))}
         given = {place: folder for place, folder in places.items() if used[place]}
         system = System(tools=tools, protocol=protocol, **given, **changes)
         made.append(Agent(system, FLOWS[flow].by(protocol)))

@@ -66,9 +66,7 @@ def test_a_very_long_question_is_read_in_part() -> None:
         ("Who directed King Kong?", "", ""),
     ],
 )  # fmt: skip
-def test_a_title_bears_a_name_without_what_tells_it_apart(
-    question: str, title: str, name: str
-) -> None:
+def test_a_title_bears_a_name_without_what_tells_it_apart(question, title, name):
     assert QuestionNames(question).name_of(title) == name
 
 

@@ -20,25 +20,16 @@ def reasons(found: Readings) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        f"{FIRST}\n{SECOND}",
-        f"{FIRST}\r\n\r\n  {SECOND}  \n\n",
-        f"- {FIRST}\n- {SECOND}",
-        f"* {FIRST}\n• {SECOND}",
-        f"1. {FIRST}\n2. {SECOND}",
-        f"1) {FIRST}\n2) {SECOND}",
-        f"(1) {FIRST}\n[2] {SECOND}",
-        f"Reading 1: {FIRST}\nreading 2 – {SECOND}",
-        f'"{FIRST}"\n“{SECOND}”',
-        f'1. "{FIRST}"\n2. **{SECOND}**',
-        f"```\n{FIRST}\n{SECOND}\n```",
-        f"```text\n- {FIRST}\n- {SECOND}\n```",
-        json.dumps([FIRST, SECOND]),
-        json.dumps([FIRST, SECOND], indent=2),
+        f"{FIRST}\n{SECOND}", f"{FIRST}\r\n\r\n  {SECOND}  \n\n", f"- {FIRST}\n- {SECOND}",
+        f"* {FIRST}\n• {SECOND}", f"1. {FIRST}\n2. {SECOND}", f"1) {FIRST}\n2) {SECOND}",
+        f"(1) {FIRST}\n[2] {SECOND}", f"Reading 1: {FIRST}\nreading 2 – {SECOND}",
+        f'"{FIRST}"\n“{SECOND}”', f'1. "{FIRST}"\n2. **{SECOND}**',
+        f"```\n{FIRST}\n{SECOND}\n```", f"```text\n- {FIRST}\n- {SECOND}\n```",
+        json.dumps([FIRST, SECOND]), json.dumps([FIRST, SECOND], indent=2),
         f"```json\n{json.dumps([FIRST, SECOND], indent=2)}\n```",
-        json.dumps({"readings": [FIRST, SECOND]}),
-        f'[\n  "{FIRST}",\n  "{SECOND}",\n]',
+        json.dumps({"readings": [FIRST, SECOND]}), f'[\n  "{FIRST}",\n  "{SECOND}",\n]',
     ],
-)
+)  # fmt: skip
 def test_readings_are_the_same_however_they_are_dressed(text: str) -> None:
     assert read_readings(text) == Readings((FIRST, SECOND))
 
@@ -59,9 +50,18 @@ def test_a_line_that_speaks_of_the_readings_is_none(text: str) -> None:
     assert reasons(found) == ["not a reading"]
 
 
-def test_readings_that_are_no_questions_are_kept() -> None:
-    films = "King Kong (1933 film)", "King Kong (1976 film)", "King Kong (2005 film)"
-    assert read_readings("\n".join(films)) == Readings(films)
+@pytest.mark.parametrize(
+    ("lines", "kept"),
+    [
+        # No questions.
+        (["Kong (1933 film)", "Kong (1976 film)"], ["Kong (1933 film)", "Kong (1976 film)"]),
+        # What steers a terminal is taken out; a title in quotation marks keeps them.
+        ([FIRST, "\x1b[31mWho\x07 directed\u202e Heat?\x1b[0m"], [FIRST, "Who directed Heat?"]),
+        (['"Heat" or "Ronin"', '"Heat", who?'], ['"Heat" or "Ronin"', '"Heat", who?']),
+    ],
+)
+def test_a_reading_is_kept_as_it_is_written(lines: list[str], kept: list[str]) -> None:
+    assert read_readings("\n".join(lines)) == Readings(tuple(kept))
 
 
 def test_a_reading_repeated_in_other_letters_or_signs_is_dropped() -> None:
@@ -100,16 +100,6 @@ def test_a_reading_longer_than_five_hundred_characters_is_dropped_and_shown_cut(
     assert len(dropped.text) == 500
     longest = "y" * MAX_CHARS
     assert read_readings(f"{FIRST}\n{longest}\n{SECOND}").kept[1] == longest
-
-
-def test_what_steers_a_terminal_is_taken_out() -> None:
-    hostile = "\x1b[31mWho\x07 directed\u202e Heat (1995 film)?\x1b[0m"
-    assert read_readings(f"{hostile}\n{FIRST}").kept == ("Who directed Heat (1995 film)?", FIRST)
-
-
-def test_a_title_in_quotation_marks_keeps_them() -> None:
-    asked = '"Heat" or "Ronin"', '"Heat" (1995), who directed it?'
-    assert read_readings("\n".join(asked)).kept == asked
 
 
 @pytest.mark.parametrize(

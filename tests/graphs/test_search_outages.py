@@ -81,9 +81,7 @@ TOOLS = pytest.mark.parametrize(
 
 
 @TOOLS
-async def test_a_call_waits_for_its_server_and_then_has_its_result(
-    clock: Clock, make: Any, args: Any
-) -> None:
+async def test_a_call_waits_for_its_server_and_then_has_its_result(clock, make, args):
     server, context = Away(4), context_of(clock)
     event = await called(make(server), context, **args)
     assert (event["error"], server.asked) == (None, 5)
@@ -93,9 +91,7 @@ async def test_a_call_waits_for_its_server_and_then_has_its_result(
 
 
 @TOOLS
-async def test_a_server_that_stays_away_ends_the_pass_and_is_no_result(
-    clock: Clock, make: Any, args: Any
-) -> None:
+async def test_a_server_that_stays_away_ends_the_pass_and_is_no_result(clock, make, args):
     context = context_of(clock, patience=10.0)
     with pytest.raises(ServerGoneError, match=r"no answer from 127\.0\.0\.1:9 for 10 s"):
         await called(make(Away(1000)), context, **args)

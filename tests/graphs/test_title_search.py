@@ -143,9 +143,7 @@ async def test_only_bearers_of_the_very_name_are_kept_of_a_graph() -> None:
         (ValueError("\x1b[2J" + "x" * 9000), "ValueError: [2J" + "x" * 284 + "…"),
     ],
 )
-async def test_a_retriever_that_fails_is_recorded_and_the_graph_is_still_asked(
-    error: Exception, said: str
-) -> None:
+async def test_a_retriever_that_fails_is_recorded_and_the_graph_is_still_asked(error, said):
     kg = Bearers(match("King Kong", "1976 film"), match("King Kong", "1933 film", id="Q2"))
     failed, search = await looked_at(QUESTION, EchoRetriever(fail=error), kg)
     assert failed.error == said

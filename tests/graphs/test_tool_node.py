@@ -112,12 +112,9 @@ async def test_bad_arguments_and_unknown_tools_say_what_fits() -> None:
 async def test_a_result_says_which_kind_of_failure_it_is() -> None:
     invalid = {"name": "failing", "args": "{", "id": "c5", "error": "", "type": "invalid_tool_call"}
     calls = [
-        call("half_a_character", 1, query="a"),
-        call("failing", 2, query="b"),
-        call("failing", 3),
-        call("nope", 4),
-        invalid,
-    ]
+        call("half_a_character", 1, query="a"), call("failing", 2, query="b"), call("failing", 3),
+        call("nope", 4), invalid,
+    ]  # fmt: skip
     for allowed, last in ((5, "arguments"), (4, "not_run")):
         _, _, journal = await results_of([failing, half_a_character], calls, Budget(calls=allowed))
         failures = {data["call"]["id"]: data["failure"] for _, data in journal.events}

@@ -44,13 +44,9 @@ def corpus(tmp_path_factory):
 def system(chat_server, corpus, monkeypatch):
     monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
     return System(
-        model=f"openai:scripted@{chat_server.url}",
-        corpus=corpus,
-        k=1,
-        expand=True,
-        extract=True,
+        model=f"openai:scripted@{chat_server.url}", corpus=corpus, k=1, expand=True, extract=True,
         decoding=Decoding(attempts=1),
-    )
+    )  # fmt: skip
 
 
 def agent_turn(body):
@@ -80,7 +76,6 @@ def test_a_question_comes_back_with_answers_how_and_evidence(chat_server, system
 
 
 def test_it_asks_what_a_run_asks(chat_server, system):
-    """The same requests to the byte: one system has one behaviour, however it is entered."""
     chat_server.play(SCRIPT)
     asyncio.run(build(system).ainvoke({"question": HEAT}))
     whole = [body["messages"] for body in chat_server.requests]
@@ -245,7 +240,6 @@ def test_the_package_is_imported_without_langgraph():
 
 
 def test_what_langgraph_json_names_is_opened_and_answers(tmp_path, monkeypatch):
-    """As its server does: the file is loaded by its path, and the function in it awaited."""
     import importlib.util
 
     from langgraph.graph.state import CompiledStateGraph
@@ -289,17 +283,13 @@ def test_the_page_about_it_says_what_works(corpus, tmp_path, monkeypatch, capsys
 @pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_goes_on_where_checkpoints_may_hold_declared_types_only(corpus, tmp_path):
-    """LANGGRAPH_STRICT_MSGPACK, which LangGraph says will be the default."""
     program = tmp_path / "strict.py"
     program.write_text(STRICT)
     environment = os.environ | {"LANGGRAPH_STRICT_MSGPACK": "true"}
     done = subprocess.run(
-        [sys.executable, program, corpus],
-        env=environment,
-        capture_output=True,
-        text=True,
+        [sys.executable, program, corpus], env=environment, capture_output=True, text=True,
         check=False,
-    )
+    )  # fmt: skip
     assert (done.stdout, done.stderr) == ("server\n['Michael Mann'] True True\n", "")
 
 

@@ -82,6 +82,9 @@ COUNTS = results(
 )
 
 
+GORILLA = ("fictional human", "king")
+
+
 class Search:
     """A graph whose search API and endpoint react as told."""
 
@@ -116,14 +119,7 @@ def test_hits_come_with_types_and_statements_and_bearers_of_one_name_together() 
     with searching([json_reply(FILMS)]) as search:
         assert search.kg.search("King Kong", limit=5) == [
             Match("Q309048", "King Kong", "1933 film", "King Kong", ("film",), 104),
-            Match(
-                "Q160215",
-                "King Kong",
-                "fictional giant gorilla",
-                "King Kong",
-                ("fictional human", "king"),
-                31,
-            ),
+            Match("Q160215", "King Kong", "fictional giant gorilla", "King Kong", GORILLA, 31),
             Match("Q1142862", "Kong", "", "King Kong Lives", (), 0),
         ]
 
@@ -186,9 +182,7 @@ def test_an_iri_that_could_end_the_query_is_not_put_into_it() -> None:
         ((TEXTS, hang()), 1.5),
     ],
 )
-def test_a_failing_endpoint_costs_types_only(
-    endpoint: tuple[Reaction, ...], seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_endpoint_costs_types_only(endpoint, seconds, monkeypatch):
     monkeypatch.setattr("branchwise.kg.open.DEFAULT_SECONDS", seconds)
     with searching([json_reply(FILMS)], endpoint) as search:
         found = search.kg.search("King Kong")

@@ -36,18 +36,12 @@ def expected(plain: PlainKg, number: str, name: str) -> Match:
     ]
     direct = sum(len(o) for (s, p), o in plain.forward.items() if s == thing and p[:4] == "wdt:")
     return Match(
-        number,
-        plain.label(thing).text,
-        plain.description(thing).text,
-        name,
-        (*kinds[0], *kinds[1]),
-        direct,
-    )
+        number, plain.label(thing).text, plain.description(thing).text, name,
+        (*kinds[0], *kinds[1]), direct,
+    )  # fmt: skip
 
 
-def test_a_shared_name_gives_all_its_bearers(
-    remote: RemoteKg, plain: PlainKg, world_300: Path
-) -> None:
+def test_a_shared_name_gives_all_its_bearers(remote, plain, world_300):
     lines = (world_300 / "names.jsonl").read_text().splitlines()
     shared = [json.loads(line) for line in lines]
     for entry in sorted(shared, key=lambda entry: -len(entry["entities"]))[:4]:
@@ -60,9 +54,7 @@ def test_a_shared_name_gives_all_its_bearers(
         )
 
 
-def test_case_does_not_matter_and_words_of_a_name_suffice(
-    remote: RemoteKg, plain: PlainKg, world_300: Path
-) -> None:
+def test_case_does_not_matter_and_words_of_a_name_suffice(remote, plain, world_300):
     entry = json.loads((world_300 / "names.jsonl").read_text().splitlines()[0])
     bearers = {bearer["id"] for bearer in entry["entities"]}
     lower, part = entry["name"].lower(), " ".join(entry["name"].lower().split()[1:])
@@ -80,9 +72,7 @@ def test_case_does_not_matter_and_words_of_a_name_suffice(
         ("place of brith", "P19", "place of birth"),
     ],
 )
-def test_properties_are_found_by_alias_and_by_part(
-    remote: RemoteKg, phrase: str, number: str, label: str
-) -> None:
+def test_properties_are_found_by_alias_and_by_part(remote, phrase, number, label):
     first = remote.search(phrase, "property")[0]
     assert (first.id, first.label) == (number, label)
 

@@ -83,9 +83,7 @@ def test_tables_that_a_new_graph_has_replaced_are_not_called_a_lack_of_memory(
 
 
 @pytest.mark.parametrize(("tables", "files"), [("few", 0), ("many", None)])
-def test_where_all_is_open_nothing_more_can_be(
-    many_tables: Path, tmp_path: Path, tables: str, files: int | None
-) -> None:
+def test_where_all_is_open_nothing_more_can_be(many_tables, tmp_path, tables, files):
     kg = EmbeddedKg(many_tables if tables == "many" else built(tmp_path, 0), workers=1, in_memory=0)
     try:
         assert cells(kg, "SELECT ?a { BIND(1 AS ?a) }") == [("1",)]

@@ -35,15 +35,11 @@ def test_most_phrases_find_their_property_first(built_kg, phrases):
 @pytest.mark.parametrize(
     ("phrase", "found"),
     [
-        ("manages", "P286"),
-        ("plays in league", "P118"),
-        ("signed to label", "P264"),
-        ("founded in year", "P571"),
-        ("member of band", "P527"),
-        ("setting", "P840"),
+        ("manages", "P286"), ("plays in league", "P118"), ("signed to label", "P264"),
+        ("founded in year", "P571"), ("member of band", "P527"), ("setting", "P840"),
         ("country of award", "P17"),
     ],
-)
+)  # fmt: skip
 def test_what_a_model_asked_for_in_vain_comes_first(built_kg, phrase, found):
     first = NameIndex.open(built_kg).search(phrase, "property")[0]
     assert (first.id, first.near) == (found, False)

@@ -41,54 +41,6 @@ def short(term: Term | None) -> Node | None:
     return Literal(term.value.replace("+00:00", "Z"), datatype, term.language)
 
 
-@pytest.mark.usefixtures("process")
-def test_select_gives_what_the_triples_hold(remote: RemoteKg, plain: PlainKg) -> None:
-    answer = remote.query("SELECT ?film ?director { ?film wdt:P57 ?director }")
-    assert answer.variables == ("film", "director")
-    found = sorted((str(short(a)), str(short(b))) for a, b in answer.rows)
-    assert found == sorted((s, str(o)) for s, o in plain.pairs("wdt:P57"))
-    assert answer.complete
-    assert answer.boolean is None
-
-
-def test_literals_keep_language_and_datatype(remote: RemoteKg, plain: PlainKg) -> None:
-    film = sorted(plain.all(FILM))[0]
-    answer = remote.query(f"SELECT ?name ?date {{ {film} rdfs:label ?name ; wdt:P577 ?date }}")
-    expected = {(name, date) for name in plain.values(film, "rdfs:label")
-                for date in plain.values(film, "wdt:P577")}  # fmt: skip
-    assert {(short(name), short(date)) for name, date in answer.rows} == expected
-
-
-def test_unbound_is_none(remote: RemoteKg, plain: PlainKg) -> None:
-    answer = remote.query(
-        f"SELECT ?film ?composer {{ ?film wdt:P31 {FILM} OPTIONAL {{ ?film wdt:P86 ?composer }} }}"
-    )
-    without = {film for film in plain.all(FILM) if not plain.values(film, "wdt:P86")}
-    assert {short(film) for film, composer in answer.rows if composer is None} == without
-    assert without
-
-
-@pytest.mark.parametrize(("kind", "expected"), [("wd:Q11424", True), ("wd:Q42", False)])
-def test_ask(remote: RemoteKg, kind: str, expected: bool) -> None:
-    answer = remote.query(f"ASK {{ ?thing wdt:P31 {kind} }}")
-    assert answer.boolean is expected
-    assert answer.rows == ()
-
-
-def test_construct_gives_triples(remote: RemoteKg, plain: PlainKg) -> None:
-    answer = remote.query("CONSTRUCT { ?d rdfs:seeAlso ?f } WHERE { ?f wdt:P57 ?d }")
-    assert answer.variables == ("subject", "predicate", "object")
-    found = {(short(s), short(o)) for s, _, o in answer.rows}
-    assert found == {(o, s) for s, o in plain.pairs("wdt:P57")}
-
-
-def test_describe_gives_triples(remote: RemoteKg, plain: PlainKg) -> None:
-    film = sorted(plain.all(FILM))[0]
-    answer = remote.query(f"DESCRIBE {film}")
-    about = {short(o) for s, _, o in answer.rows if short(s) == film}
-    assert about >= set(plain.values(film, "wdt:P57")) | set(plain.values(film, "rdfs:label"))
-
-
 def test_rows_beyond_the_limit_are_cut_and_said(remote: RemoteKg) -> None:
     answer = remote.query("SELECT * { ?s ?p ?o }")
     assert len(answer.rows) == 1_000
@@ -109,9 +61,7 @@ def test_a_predicate_has_its_propertys_label(remote: RemoteKg) -> None:
     assert answer.labels["http://www.wikidata.org/prop/direct/P57"] == "director"
 
 
-def test_a_query_that_is_too_long_for_an_address_is_posted(
-    remote: RemoteKg, plain: PlainKg
-) -> None:
+def test_a_query_that_is_too_long_for_an_address_is_posted(remote, plain):
     films = sorted(plain.all(FILM))
     values = " ".join(films * 5)
     assert len(values) > 2_000
@@ -141,11 +91,6 @@ def test_an_empty_join_says_where_it_becomes_empty(remote: RemoteKg) -> None:
     assert "`?x wdt:P569 ?born` matches nothing that the pattern before it" in answer.notes[0]
 
 
-def test_an_empty_filter_is_told_from_an_empty_pattern(remote: RemoteKg) -> None:
-    answer = remote.query("SELECT ?x { ?x wdt:P577 ?d FILTER(YEAR(?d) > 3000) }")
-    assert "FILTER" in answer.notes[0]
-
-
 def test_what_is_refused_never_reaches_the_server(remote: RemoteKg) -> None:
     with pytest.raises(KgError) as refused:
         remote.query("DELETE WHERE { ?s ?p ?o }")
@@ -165,14 +110,10 @@ def test_the_servers_own_objection_is_passed_on(world_300: Path) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "ftp://host/sparql",
-        "/a/folder",
-        "http://",
-        "https://me:secret@host/",
-        "http://h/a b",
+        "ftp://host/sparql", "/a/folder", "http://", "https://me:secret@host/", "http://h/a b",
         "http://h:x/",
     ],
-)
+)  # fmt: skip
 def test_addresses_that_are_none_are_refused(url: str) -> None:
     with pytest.raises(InputError) as refused:
         RemoteKg(url)

@@ -53,16 +53,12 @@ def test_ways_to_write_a_query(query: str) -> None:
 @pytest.mark.parametrize(
     "condition",
     [
-        '?date > "1970-01-01"^^xsd:dateTime',
-        '?date > "1970-01-01T00:00:00"^^xsd:dateTime',
-        '?date > "+1970-01-01T00:00:00Z"^^xsd:dateTime',
-        '"1970-01-01"^^xsd:date < ?date',
-        '(?date > "1970-01-01"^^xsd:date)',
-        '?date >= xsd:dateTime("1970-01-01")',
-        'xsd:date(?date) > "1970-01-01"^^xsd:date',
-        "YEAR(?date) > 1970",
+        '?date > "1970-01-01"^^xsd:dateTime', '?date > "1970-01-01T00:00:00"^^xsd:dateTime',
+        '?date > "+1970-01-01T00:00:00Z"^^xsd:dateTime', '"1970-01-01"^^xsd:date < ?date',
+        '(?date > "1970-01-01"^^xsd:date)', '?date >= xsd:dateTime("1970-01-01")',
+        'xsd:date(?date) > "1970-01-01"^^xsd:date', "YEAR(?date) > 1970",
     ],
-)
+)  # fmt: skip
 def test_ways_to_write_a_day(condition: str) -> None:
     query = f"SELECT ?film {{ ?film wdt:P577 ?date FILTER({condition}) }}"
     assert found(query) == BOTH[:1]
@@ -136,9 +132,7 @@ def test_patterns_are_those_that_every_solution_must_match() -> None:
         ("OPTIONAL { { ?x wdt:P1 ?y } UNION { ?x wdt:P2 ?y } } MINUS { ?x wdt:P3 ?y }", ()),
     ],
 )
-def test_alternatives_are_branches_or_the_only_subselect(
-    group: str, alternatives: tuple[str, ...]
-) -> None:
+def test_alternatives_are_branches_or_the_only_subselect(group, alternatives):
     numbers = [
         " ".join(text.split(f"<{WDT}P")[1][0] for text in branch)
         for branch in prepare(f"SELECT * {{ {group} }}").alternatives
@@ -152,13 +146,9 @@ def test_mentions_tell_which_numbers_stand_where() -> None:
            OPTIONAL { ?film wdt:P57 ?director } VALUES ?other { wd:Q42 } }"""
     ).mentioned
     assert [(m.id, m.pattern, m.variables) for m in mentioned] == [
-        ("P31", 0, ("film",)),
-        ("Q11424", 0, ("film",)),
-        ("P166", 1, ("film", "when")),
-        ("P585", 1, ("film", "when")),
-        ("P57", None, ("film", "director")),
-        ("Q42", None, ()),
-    ]
+        ("P31", 0, ("film",)), ("Q11424", 0, ("film",)), ("P166", 1, ("film", "when")),
+        ("P585", 1, ("film", "when")), ("P57", None, ("film", "director")), ("Q42", None, ()),
+    ]  # fmt: skip
     assert [m.iri for m in mentioned[:2]] == [f"{WDT}P31", f"{WD}Q11424"]
 
 

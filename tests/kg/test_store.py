@@ -31,14 +31,6 @@ def test_a_literal_without_end_is_refused(tmp_path: Path, name: str, place: str)
     assert list(tmp_path.iterdir()) == [source]
 
 
-def test_the_line_is_that_of_its_own_file(tmp_path: Path) -> None:
-    first = write(tmp_path / "a.nt", TRIPLES)
-    long = write(tmp_path / "b.nt", f'<http://a.example/3> <http://a.example/name> "{"x" * 2**24}')
-    with pytest.raises(InputError) as refused:
-        build_kg([first, long], tmp_path / "G")
-    assert str(refused.value).startswith(f"{long}:1: contains a literal")
-
-
 @pytest.mark.parametrize("name", ["g.nt", "g.ttl", "g.ttl.gz", "g.nt.zst"])
 def test_a_byte_order_mark_is_left_out_and_digested(tmp_path: Path, name: str) -> None:
     contents = "\ufeff" + TRIPLES

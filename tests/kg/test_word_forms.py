@@ -8,18 +8,12 @@ from branchwise.kg.names.forms import other_forms, root
 @pytest.mark.parametrize(
     "forms",
     [
-        "own owns owned owner",
-        "direct directed director direction",
-        "compose composed composer composition",
-        "write writes wrote written writer",
-        "win won winner",
-        "run ran runner runs",
-        "publish published publisher publication",
-        "nominated nominee nomination",
-        "lyrics lyricist",
-        "height tall",
+        "own owns owned owner", "direct directed director direction",
+        "compose composed composer composition", "write writes wrote written writer",
+        "win won winner", "run ran runner runs", "publish published publisher publication",
+        "nominated nominee nomination", "lyrics lyricist", "height tall",
     ],
-)
+)  # fmt: skip
 def test_forms_of_a_word_have_one_root(forms):
     assert len({root(word) for word in forms.split()}) == 1
 

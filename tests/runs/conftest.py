@@ -3,19 +3,18 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from branchwise import run
 from branchwise.agents import restraints
 from branchwise.agents.decoding import Decoding
 from branchwise.graphs.system import Budget, System
-from support.chat_server import ChatServer
+from branchwise.runs.experiment import Run
 from support.corpora.small import FILMS, bm25_corpus
-
-MakeSystem = Callable[..., System]
 
 
 @pytest.fixture(scope="session")
@@ -41,9 +40,7 @@ def question_file(tmp_path: Path) -> Callable[[int], Path]:
 
 
 @pytest.fixture
-def make_system(
-    chat_server: ChatServer, corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> MakeSystem:
+def make_system(chat_server, corpus, monkeypatch):
     """Makes a system on the scripted server; retries do not wait."""
     monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
 
@@ -62,9 +59,27 @@ def make_system(
 
 
 @pytest.fixture
-def start(
-    monkeypatch: pytest.MonkeyPatch, process: None
-) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+def run_some(make_system, question_file, tmp_path):
+    """Runs so many questions by the scripted system, changed as the last words say."""
+
+    def run_it(
+        count: int = 1,
+        *,
+        name: str = "run",
+        budget: dict[str, Any] | None = None,
+        decoding: Mapping[str, Any] | None = None,
+        concurrency: int = 8,
+        **changes: Any,
+    ) -> Run:
+        system = make_system(budget, **(decoding or {})).model_copy(update=changes)
+        source = str(question_file(count))
+        return run(source, system, out=tmp_path / name, concurrency=concurrency)
+
+    return run_it
+
+
+@pytest.fixture
+def start(monkeypatch, process):
     """Starts the command line in a process of its own."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     processes = []

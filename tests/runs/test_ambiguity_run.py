@@ -65,9 +65,8 @@ def listed(body: Any) -> Any:
     ("protocol", "answer", "none_listed"), [("default", verdicts, None), ("answers", listed, 1 / 5)]
 )
 def test_verdicts_of_a_model_are_scored_and_read_back_from_an_export(
-    chat_server: Any, make_system: Any, questions: str, tmp_path: Path, protocol: Any, answer: Any,
-    none_listed: float | None,
-) -> None:  # fmt: skip
+    chat_server, make_system, questions, tmp_path, protocol, answer, none_listed
+):
     chat_server.play(answer)
     system = make_system().model_copy(update={"asking": {"protocol": protocol}})
     made = run(questions, system, out=tmp_path / "R", task=TASK.name)
@@ -89,9 +88,7 @@ def test_verdicts_of_a_model_are_scored_and_read_back_from_an_export(
     assert ("none listed" in text) is (none_listed is not None)
 
 
-def test_what_is_told_fits_the_way(
-    chat_server: Any, make_system: Any, questions: str, tmp_path: Path
-) -> None:
+def test_what_is_told_fits_the_way(chat_server, make_system, questions, tmp_path):
     chat_server.play(verdicts)
     run(questions, make_system(), out=tmp_path / "R", task=TASK.name)
     told = chat_server.requests[0]["messages"][0]["content"]
@@ -122,9 +119,7 @@ def test_offline_says_whether_passages_tell_several_readings(tmp_path: Path) -> 
         ({"id": "q1"}, ':1: "answers" is missing'),
     ],
 )
-def test_an_output_that_cannot_be_scored_is_refused(
-    questions: str, tmp_path: Path, line: Any, message: str
-) -> None:
+def test_an_output_that_cannot_be_scored_is_refused(questions, tmp_path, line, message):
     file = tmp_path / "p.jsonl"
     file.write_text(json.dumps(line))
     with pytest.raises(InputError, match=message):
@@ -151,3 +146,17 @@ def test_a_question_needs_what_its_task_is_scored_by(questions: str, tmp_path: P
 )
 def test_verdicts_in_common_variants(data: object, said: bool) -> None:
     assert VERDICTS.read(data).task_output == {"ambiguous": said}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "the task ambiguity is not scored by a model"),
+        (("--variant", "published-code"), "the task ambiguity has no variant 'published-code'"),
+        (("--judge-pairs", "aligned"), "the task ambiguity is not graded by a model"),
+    ],
+)
+def test_a_judge_has_nothing_to_grade(questions, tmp_path, type_in, options, said):
+    run(questions, System(), out=tmp_path / "R", task=TASK.name)
+    code, _, error = type_in("score", tmp_path / "R", "--judge", "openai:gpt-6-luna", *options)
+    assert (code, said in error, error.count("\n")) == (2, True, 1)

@@ -29,14 +29,11 @@ def questions(tmp_path: Path) -> str:
     file = tmp_path / "cq_dev.json"
     entries = [
         {
-            "id": id,
-            "question": f"{id}?",
-            "dqs": ["a?", "b?"],
-            "clarification_answers": [["A"], ["B"]],
-            "clarification_question": text,
+            "id": id, "question": f"{id}?", "dqs": ["a?", "b?"],
+            "clarification_answers": [["A"], ["B"]], "clarification_question": text,
         }
         for id, text in GOLD.items()
-    ]
+    ]  # fmt: skip
     file.write_text(json.dumps(entries))
     return f"cambignq:{file}"
 
@@ -96,9 +93,7 @@ def test_the_object_may_be_in_another() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["default", "gold-answers"])
-def test_only_one_protocol_tells_gold_answers(
-    chat_server: Any, make_system: Any, tmp_path: Path, protocol: Any
-) -> None:
+def test_only_one_protocol_tells_gold_answers(chat_server, make_system, tmp_path, protocol):
     chat_server.play(written)
     file = tmp_path / "q.jsonl"
     answers = {"the men": ["Zebedee"], "the women": ["Quorra", "Zebedee"]}

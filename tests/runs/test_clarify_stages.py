@@ -130,9 +130,7 @@ def test_tokens_that_are_spent_in_a_stage_are_spent_for_the_others(
     ]
 
 
-def test_only_so_many_options_are_answered(
-    chat_server: Any, make_system: Any, one_question: str, tmp_path: Path
-) -> None:
+def test_only_so_many_options_are_answered(chat_server, make_system, one_question, tmp_path):
     many = ", ".join(f"film {n}" for n in range(MAX_OPTIONS + 8))
 
     def script(body: Body) -> Answer:
@@ -232,9 +230,7 @@ variant: subsequence
 """
 
 
-def test_a_study_varies_the_combinations(
-    chat_server: Any, make_system: Any, type_in: Any, tmp_path: Path
-) -> None:
+def test_a_study_varies_the_combinations(chat_server, make_system, type_in, tmp_path):
     chat_server.play(reply)
     write_questions(tmp_path)
     system = make_system()

@@ -38,15 +38,11 @@ def told(path: Path) -> list[object]:
 
 
 COMMANDS = [
-    ("score", "RUN"),
-    ("report", "RUN"),
-    ("errors", "RUN"),
-    ("resume", "RUN"),
-    ("export", "RUN", "--events"),
-    ("trace", "RUN", "--print", "--question", "q1"),
+    ("score", "RUN"), ("report", "RUN"), ("errors", "RUN"), ("resume", "RUN"),
+    ("export", "RUN", "--events"), ("trace", "RUN", "--print", "--question", "q1"),
     ("fork", "RUN", "--question", "q1", "--step", "2"),
     ("ask", "Who directed Heat?", "--model", "replay:RUN"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.slow

@@ -17,14 +17,7 @@ GOOD = json.dumps({"reasoning": "", "answers": {"default": ["Ana"]}})
 
 
 @pytest.fixture
-def command(
-    tmp_path: Path,
-    corpus: Path,
-    question_file: Callable[[int], Path],
-    chat_server: ChatServer,
-    type_in: TypeIn,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Command:
+def command(tmp_path, corpus, question_file, chat_server, type_in, monkeypatch):
     """Runs so many questions, one at a time, into the folder R."""
     monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
 
@@ -41,9 +34,7 @@ def counts(run: Path) -> tuple[int, int, int]:
     return progress["done"], progress["failed"], progress["pending"]
 
 
-def test_cut_answers_are_told_and_asked_again(
-    command: Command, chat_server: ChatServer, tmp_path: Path, type_in: TypeIn
-) -> None:
+def test_cut_answers_are_told_and_asked_again(command, chat_server, tmp_path, type_in):
     half = Answer('{"answers": {"default": ["An', finish="length")
     chat_server.play([say(GOOD), half, call("local_retriever", query="Heat"), half])
     code, said, errors = command(3)
@@ -129,9 +120,7 @@ def test_a_spent_credit_stops_the_run_with_the_line_that_continues_it(
     assert "--retry-failed" not in errors
 
 
-def test_the_reasons_of_failures_end_with_what_to_do(
-    command: Command, chat_server: ChatServer
-) -> None:
+def test_the_reasons_of_failures_end_with_what_to_do(command, chat_server):
     sentence = (
         "Function tools with reasoning_effort are not supported for gpt-6 in /v1/chat/completions. "
         "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
@@ -143,9 +132,7 @@ def test_the_reasons_of_failures_end_with_what_to_do(
     assert reason.endswith("(--api responses asks by the other protocol)")
 
 
-def test_prompts_that_a_server_cuts_in_silence_are_told(
-    command: Command, chat_server: ChatServer, tmp_path: Path, type_in: TypeIn
-) -> None:
+def test_prompts_that_a_server_cuts_in_silence_are_told(command, chat_server, tmp_path, type_in):
     def search(tokens: int) -> Answer:
         usage = {"prompt_tokens": tokens, "completion_tokens": 9}
         return Answer(tool_calls=(("local_retriever", '{"query": "Heat"}'),), usage=usage)

@@ -70,39 +70,9 @@ def answered(server: ChatServer) -> list[Any]:
     ],
     ids=["all fits", "one too long", "the first left out later", "twice", "one of two at once"],
 )
-def test_an_answer_is_shown_where_a_request_had_it(
-    examined: Any, chat_server: ChatServer, script: list[Any]
-) -> None:
+def test_an_answer_is_shown_where_a_request_had_it(examined, chat_server, script):
     found = examined(script)
     for answer in found.errors.missing:
         assert any(place.shown for place in answer.places) == seen(chat_server, answer.text)
         wanted = "incorrect_reasoning" if answer.places else "incomplete_extraction"
         assert answer.label == wanted
-
-
-def test_wrong_calls_of_a_real_run_are_told_apart(examined: Any) -> None:
-    script = [
-        calls(
-            ("local_retriever", "{"),
-            ("nope", {}),
-            ("local_retriever", {"query": 7}),
-            ("local_retriever", {"query": "Bay"}),
-            ("local_retriever", {"query": "Mann wrote"}),
-        ),
-        say("I do not know, perhaps John Guillermin."),
-        say("None."),
-    ]
-    errors = examined(script, calls=4).errors
-    kinds = {call.call: (call.tool, call.kind) for call in errors.failed_calls}
-    # The server's client puts calls whose arguments are no JSON behind the others.
-    assert kinds == {
-        1: ("nope", "unknown_tool"),
-        2: ("local_retriever", "arguments"),
-        5: ("local_retriever", "not_run"),
-    }
-    assert errors.budget_spent.reason == "4 tool calls"
-    assert errors.format_error.reason == "there is no JSON object in the reply"
-    lost = {answer.text: (answer.label, answer.lost_at) for answer in errors.missing}
-    assert lost["John Guillermin"] == ("incorrect_reasoning", "repair")
-    assert lost["Michael Bay"] == ("incorrect_reasoning", "agent")
-    assert lost["Nobody Else"] == ("incomplete_extraction", None)

@@ -107,12 +107,9 @@ def test_an_expander_that_hangs_leaves_the_question_as_it_stands(expand_one):
     [fail(401, "bad key"), fail(404, "no model"), fail(429, "quota", code="insufficient_quota")],
     ids=["401", "404", "quota"],
 )
-def test_what_every_call_would_meet_stops_the_run(
-    chat_server, make_system, question_file, tmp_path, refusal
-):
+def test_what_every_call_would_meet_stops_the_run(chat_server, refusal, run_some):
     chat_server.play(by_role(expander=refusal, agent=GOOD))
-    system = make_system().model_copy(update={"expand": True})
-    made = run(str(question_file(4)), system, out=tmp_path / "run", concurrency=1)
+    made = run_some(4, concurrency=1, expand=True)
     assert made.state.stopped
     assert made.open().progress()["pending"] == 4
     assert counts(chat_server.requests) == {"expander": 1}

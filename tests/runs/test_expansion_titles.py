@@ -14,7 +14,6 @@ from branchwise.runs.scoring.score import score_answers
 from branchwise.runs.store import open_run
 from support.by_role import by_role, counts, role_of, user_of
 from support.chat_server import fail, say, search_then_answer
-from support.retrievers import EchoRetriever
 
 QUESTION = "Question number 0000: who directed Heat?"
 TITLES = ["Heat (1986 film)", "Heat (1995 film)"]
@@ -84,20 +83,6 @@ async def test_where_nothing_bears_the_name_the_expander_goes_by_memory(chat_ser
     assert user_of(chat_server.requests[0]) == "Who is Ada?"
     (expansion,) = (data for kind, data in journal.events if kind == "expansion")
     assert [one["found"] for one in expansion["looked"]] == [[]]
-
-
-async def test_a_retriever_that_fails_does_not_end_the_question(chat_server, make_system):
-    chat_server.play(by_role(expander=say("\n".join(READINGS)), agent=GOOD))
-    broken = EchoRetriever(fail=ValueError("no index"))
-    agent = Agent(make_system().model_copy(update=EXPANDS), retriever=broken)
-    journal = MemoryJournal()
-    outcome = await agent.answer(Brief("answer_with_tools", QUESTION, QUESTION), journal)
-    await agent.aclose()
-    assert outcome.how == "strict"
-    (expansion,) = (data for kind, data in journal.events if kind == "expansion")
-    assert {one["error"] for one in expansion["looked"]} == {"ValueError: no index"}
-    assert expansion["readings"] == READINGS
-    assert user_of(chat_server.requests[0]) == QUESTION
 
 
 def test_a_fork_goes_on_behind_the_expansion_and_searches_again_before_it(

@@ -249,18 +249,6 @@ def test_the_next_passages_take_the_places_of_those_that_were_read(
     assert not any(one.reused for one in third.passages)
 
 
-def test_a_turns_passages_are_read_for_each_search_that_names_them(
-    chat_server, system, question_file, tmp_path
-):
-    turn = calls(SEARCHED, ("local_retriever", {"query": "Heat film composer"}))
-    other = call("local_retriever", query="composer: Heat")
-    (first, second, third), _ = found_by(chat_server, system, question_file, tmp_path, turn, other)
-    assert ids_of(first) | ids_of(second) == set(PASSAGES)
-    # All were read for a composer, by the turn's one request.
-    assert ids_of(third) == set()
-    assert len(asked(chat_server.requests)) == 1
-
-
 def test_a_passage_that_a_node_took_away_is_not_said_to_be_shown(
     chat_server, system, question_file, tmp_path
 ):

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,11 @@ import pytest
 
 from branchwise import compare
 from support.by_role import role_of, says_of_each, turn_of, user_of
-from support.chat_server import Answer, Body, ChatServer, call, say
+from support.chat_server import Answer, Body, call, say
 from support.ui.page_reading import words
 
 pytestmark = pytest.mark.slow
 
-TypeIn = Callable[..., tuple[int, str, str]]
 QUESTIONS = 24
 PLUGINS = """
 from branchwise import node, tool
@@ -37,13 +35,7 @@ def tools(*more: str) -> list[str]:
 
 
 @pytest.fixture
-def study(
-    chat_server: ChatServer,
-    corpus: Path,
-    question_file: Callable[[int], Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Callable[..., Path]:
+def study(chat_server, corpus, question_file, tmp_path, monkeypatch):
     """Writes a study of these settings; the model is told to search once, and then answers right
     where the schema of `lookup`, which it never calls, is before it."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
@@ -77,9 +69,7 @@ def study(
     return write
 
 
-def test_a_tool_that_wins_without_a_call_is_named_beside_the_result(
-    study: Callable[..., Path], type_in: TypeIn, tmp_path: Path
-) -> None:
+def test_a_tool_that_wins_without_a_call_is_named_beside_the_result(study, type_in, tmp_path):
     path, folder = study({"tools": [tools(), tools("lookup")]}), tmp_path / "S"
     code, said, _ = type_in("ablate", path, "--out", folder)
     assert code == 0
@@ -123,21 +113,6 @@ def test_a_tool_that_wins_without_a_call_is_named_beside_the_result(
     assert NEVER in compare(base_run, other_run)._repr_html_()
 
 
-def test_a_tool_that_only_the_base_has_is_named_where_its_loss_costs(
-    study: Callable[..., Path], type_in: TypeIn, tmp_path: Path
-) -> None:
-    path = study({"tools": [tools("lookup"), tools()]}, tools=tools("lookup"))
-    code, said, _ = type_in("ablate", path, "--out", tmp_path / "S")
-    assert code == 0
-    said = " ".join(said.split())
-    assert "caution: the tool lookup did nothing in base: it was never called" in said
-    assert "-1.00 [-1.00, -1.00] (p < .001" in said
-    type_in("report", tmp_path / "S", "--html", tmp_path / "page.html")
-    text = (tmp_path / "page.html").read_text("utf-8")
-    assert NEVER in text.split('<ul class="findings">')[0]
-    assert "the tool lookup did nothing in base: it was never called" in text
-
-
 @pytest.mark.parametrize(
     ("factor", "said"),
     [
@@ -149,9 +124,7 @@ def test_a_tool_that_only_the_base_has_is_named_where_its_loss_costs(
         ("watch", "the node watch did nothing: it changed nothing in 24 calls"),
     ],
 )
-def test_modules_and_nodes_without_effect_are_named(
-    factor: str, said: str, study: Callable[..., Path], type_in: TypeIn, tmp_path: Path
-) -> None:
+def test_modules_and_nodes_without_effect_are_named(factor, said, study, type_in, tmp_path):
     path = study({factor: [False, True]})
     code, shown, err = type_in("ablate", path, "--out", tmp_path / "S")
     assert code == 0, err

@@ -45,9 +45,7 @@ def told(chat_server: ChatServer, tmp_path: Path, type_in: TypeIn) -> Path:
     return tmp_path / "R"
 
 
-def test_errors_and_the_trace_say_of_each_answer_where_it_was_lost(
-    told: Path, type_in: TypeIn
-) -> None:
+def test_errors_and_the_trace_say_of_each_answer_where_it_was_lost(told, type_in):
     said = {
         "1973": "mentioned, perhaps not stated · step 2 [album]",
         "1981": "left out by the agent · step 2 [act]",
@@ -65,12 +63,9 @@ def test_errors_and_the_trace_say_of_each_answer_where_it_was_lost(
     code, out, _ = type_in("errors", told, "--label", "not in the corpus", "--json")
     missing = {one["text"]: one for one in json.loads(out)["missing"]}
     assert {name: one["label"] for name, one in missing.items()} == {
-        "1973": "perhaps_stated",
-        "1981": "incorrect_reasoning",
-        "Ann Lee": "incomplete_extraction",
-        "Bo Diaz": "not_in_corpus",
-        "Cy Odum": "not_in_corpus",
-    }
+        "1973": "perhaps_stated", "1981": "incorrect_reasoning", "Ann Lee": "incomplete_extraction",
+        "Bo Diaz": "not_in_corpus", "Cy Odum": "not_in_corpus",
+    }  # fmt: skip
     assert missing["Ann Lee"]["in_corpus"] == "lee"
 
 
@@ -100,9 +95,7 @@ def test_reports_say_first_what_the_corpus_lacks_and_what_is_an_upper_bound(
     assert [row[f"missing_{kind}"] for kind in kinds] == ["1", "1", "1", "2"]
 
 
-def test_a_corpus_is_read_for_the_first_score_and_not_again(
-    told: Path, tmp_path: Path, type_in: TypeIn
-) -> None:
+def test_a_corpus_is_read_for_the_first_score_and_not_again(told, tmp_path, type_in):
     (kept,) = (tmp_path / "C" / "mentions").iterdir()
     told_before = type_in("report", told, "--json")[1]
     kept.unlink()
@@ -155,9 +148,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score, "QUICKLY", 0.0)
 
 
-def test_what_was_read_on_request_is_shown_from_then_on(
-    unhurried: None, told: Path, type_in: TypeIn
-) -> None:
+def test_what_was_read_on_request_is_shown_from_then_on(unhurried, told, type_in):
     assert "nowhere in this corpus" not in type_in("report", told)[1]
     assert "Bo Diaz  never retrieved\n" in type_in("errors", told)[1]
     assert "nowhere in this corpus" in type_in("score", told, "--scan-corpus")[1]

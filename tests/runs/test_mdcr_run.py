@@ -56,9 +56,7 @@ def gold_reply(found: ConditionsQuestion) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda one: "-".join(map(str, one.values())))
-def test_offline_answers_and_scores_all_in_every_setting(
-    generated: QuestionSet, tmp_path: Path, settings: dict[str, Any]
-) -> None:
+def test_offline_answers_and_scores_all_in_every_setting(generated, tmp_path, settings):
     made = run(generated, System(**settings), out=tmp_path / "R")
     found = score(made)
     assert (found.counts.answered, found.counts.failed, found.counts.format_errors) == (180, 0, 0)
@@ -72,12 +70,8 @@ def test_offline_answers_and_scores_all_in_every_setting(
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda one: "-".join(map(str, one.values())))
 def test_a_model_that_knows_gold_scores_one_in_every_setting(
-    generated: QuestionSet,
-    chat_server: Any,
-    scripted: Any,
-    tmp_path: Path,
-    settings: dict[str, Any],
-) -> None:
+    generated, chat_server, scripted, tmp_path, settings
+):
 
     def answer(body: Any) -> Any:
         found = asked_about(body, generated)
@@ -109,9 +103,7 @@ def worked(tmp_path: Path) -> str:
     return f"mdcr:{conditions_file(tmp_path / 'q.json', WORKED, WORKED_RELATIONS)}"
 
 
-def test_hints_that_a_file_lacks_end_the_command_in_one_line(
-    worked: str, tmp_path: Path, type_in: Any
-) -> None:
+def test_hints_that_a_file_lacks_end_the_command_in_one_line(worked, tmp_path, type_in):
     path = Path(worked.removeprefix("mdcr:"))
     record = json.loads(path.read_text())
     (scenario,) = record["scenarios"]
@@ -156,9 +148,8 @@ BAD = {
     ],
 )
 def test_answers_that_are_not_as_asked_are_recorded_and_scored(
-    chat_server: Any, scripted: Any, worked: str, tmp_path: Path, name: str, how: str,
-    metrics: tuple[float, ...],
-) -> None:  # fmt: skip
+    chat_server, scripted, worked, tmp_path, name, how, metrics
+):
     chat_server.play(lambda _: say(BAD[name]))
     system = scripted()
     made = run(worked, system, out=tmp_path / "R", ids={"s-q3"})
@@ -207,9 +198,7 @@ def test_errors_and_breakdowns_are_told_of_a_run(worked: str, tmp_path: Path, ty
 
 
 @pytest.mark.parametrize("variant", ["summed", "group-f1"])
-def test_variants_are_kept_with_a_run_and_refused_elsewhere(
-    worked: str, tmp_path: Path, type_in: Any, variant: str
-) -> None:
+def test_variants_are_kept_with_a_run_and_refused_elsewhere(worked, tmp_path, type_in, variant):
     code, _, _ = type_in(
         "run", "--questions", worked, "--out", tmp_path / "R", "--variant", variant
     )
@@ -224,9 +213,7 @@ def test_variants_are_kept_with_a_run_and_refused_elsewhere(
     assert (code, f"the task branches has no variant '{variant}'" in error) == (2, True)
 
 
-def test_an_agent_may_solve_conditions_with_a_tool(
-    chat_server: Any, scripted: Any, worked: str, tmp_path: Path
-) -> None:
+def test_an_agent_may_solve_conditions_with_a_tool(chat_server, scripted, worked, tmp_path):
     plugin = Path(__file__).parents[2] / "examples" / "plugins" / "solve_conditions.py"
     stated = {
         "question": "maximum number",

@@ -156,13 +156,7 @@ async def test_items_that_have_not_ended_are_not_counted(task, tmp_path):
         Question(id=f"q{n}", question="Who?", ambiguous=False, branches=gold) for n in range(3)
     ]
     create_run(tmp_path / "run", spec, asked)
-    record = {
-        "prediction": {"answers": {}},
-        "evidence": [],
-        "how": "strict",
-        "usage": {},
-        "error": None,
-    }
+    record = {"prediction": {"answers": {}}, "evidence": [], "how": "strict", "usage": {}}
     with RunStore(tmp_path / "run") as store:
         for status, pending in zip(("done", "failed", None), list(store.pending()), strict=True):
             journal = store.begin(pending)

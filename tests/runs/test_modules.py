@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from branchwise import resume, run
+from branchwise import resume
 from branchwise.base.errors import InputError
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import Roles
@@ -74,7 +74,7 @@ def test_a_role_that_cannot_be_asked_is_refused_by_its_option(make_system, role,
         assert "--model" not in str(refused.value)
 
 
-def test_what_a_failed_item_had_cost_is_kept(chat_server, make_system, question_file, tmp_path):
+def test_what_a_failed_item_had_cost_is_kept(chat_server, run_some):
     usage = {
         "prompt_tokens": 50,
         "completion_tokens": 20,
@@ -86,9 +86,7 @@ def test_what_a_failed_item_had_cost_is_kept(chat_server, make_system, question_
     readings = type(READINGS)(**{**vars(READINGS), "usage": usage})
     chat_server.play(by_role(expander=readings, extractor=fail(500), agent=lambda _: next(turns)))
     changes = {"expand": True, "extract": True}
-    made = run(
-        str(question_file(1)), make_system().model_copy(update=changes), out=tmp_path / "run"
-    )
+    made = run_some(**changes)
     (row,) = made.open().items()
     assert row.status == "failed"
     assert row.outcome["error"].startswith("bad_request: ")
@@ -101,37 +99,12 @@ def test_what_a_failed_item_had_cost_is_kept(chat_server, make_system, question_
     assert all(used["seconds"] > 0 for used in spent.values())
 
 
-def test_resuming_replays_modules_too(chat_server, make_system, question_file, tmp_path):
-    chat_server.play(SCRIPT)
-    changes = {"expand": True, "extract": True}
-    made = run(
-        str(question_file(2)), make_system().model_copy(update=changes), out=tmp_path / "run"
-    )
-    asked = len(chat_server.requests)
-    before = [row.outcome | {"seconds": 0} for row in made.open().items()]
-    forget_ends(made.path)
-    again = resume(made.path)
-    assert len(chat_server.requests) == asked
-    reader = again.open()
-    assert [row.outcome | {"seconds": 0} for row in reader.items()] == before
-    events = list(reader.events(1))
-    reader.close()
-    (expansion,) = (e.data for e in events if e.kind == "expansion")
-    extractions = [e.body for e in events if e.kind == "extraction"]
-    assert expansion["replayed"]
-    assert [len(one.passages) for one in extractions] == [2, 2]
-    assert [call.replayed for one in extractions for call in one.model_calls] == [True] * 2
-
-
-def test_modules_of_a_run_may_have_moved_and_others_are_refused(
-    chat_server, make_system, question_file, tmp_path
-):
+def test_modules_of_a_run_may_have_moved_and_others_are_refused(chat_server, run_some):
     here, moved = ChatServer(SCRIPT).start(), ChatServer(SCRIPT).start()
     replies = iter([fail(400, "no"), *[GOOD] * 9])
     chat_server.play(lambda _: next(replies))
     roles = Roles(expander=f"openai:small@{here.url}")
-    system = make_system().model_copy(update={"expand": True, "roles": roles})
-    made = run(str(question_file(1)), system, out=tmp_path / "run")
+    made = run_some(expand=True, roles=roles)
     assert made.state.failed == 1
     here.stop()
     try:
@@ -148,52 +121,15 @@ def test_modules_of_a_run_may_have_moved_and_others_are_refused(
         moved.stop()
 
 
-def test_the_same_search_twice_in_a_turn_is_replayed_as_it_was(
-    chat_server, make_system, question_file, tmp_path
-):
+def test_the_same_search_twice_in_a_turn_is_replayed_as_it_was(chat_server, run_some):
     same = ("local_retriever", {"query": "Heat"})
     turns = iter([calls(same, same), GOOD])
     words = iter(["Heat is a crime film", "NONE", "film with Burt Reynolds", "Burt Reynolds"])
     chat_server.play(by_role(extractor=lambda _: say(next(words)), agent=lambda _: next(turns)))
     changes = {"extract": True, "extract_by": "passage"}
-    system = make_system().model_copy(update=changes)
-    made = run(str(question_file(1)), system, out=tmp_path / "run")
+    made = run_some(**changes)
     assert counts(chat_server.requests) == {"agent": 2, "extractor": 4}
     assert chat_server.repeats == 2
     forget_ends(made.path)
     assert resume(made.path).state.here == 1
     assert len(chat_server.requests) == 6
-
-
-def test_a_module_that_failed_is_asked_again_by_a_run_that_goes_on(
-    chat_server, make_system, question_file, tmp_path
-):
-    turns = iter([fail(400, "no"), GOOD])
-    expansions = iter([fail(400, "no"), READINGS])
-    chat_server.play(by_role(expander=lambda _: next(expansions), agent=lambda _: next(turns)))
-    system = make_system().model_copy(update={"expand": True})
-    made = run(str(question_file(1)), system, out=tmp_path / "run")
-    assert made.state.failed == 1
-    again = resume(made.path, retry_failed=True)
-    assert again.state.done == 1
-    (expansion,) = (e.data for e in again.open().events(1) if e.kind == "expansion")
-    assert expansion["how"] == "readings"
-
-
-@pytest.mark.parametrize("decoding", [{"stream": True}, {"tool_protocol": "text"}])
-def test_modules_work_in_every_protocol(
-    chat_server, make_system, question_file, tmp_path, decoding
-):
-    block = '```tool\n{"name": "local_retriever", "arguments": {"query": "Heat"}}\n```'
-    first = say(block) if "tool_protocol" in decoding else SEARCH
-    turns = iter([first, GOOD])
-    extractor = say("Heat is a crime film")
-    chat_server.play(by_role(expander=READINGS, extractor=extractor, agent=lambda _: next(turns)))
-    changes = {"expand": True, "extract": True}
-    system = make_system(**decoding).model_copy(update=changes)
-    made = run(str(question_file(1)), system, out=tmp_path / "run")
-    kinds = [event.kind for event in made.open().events(1)]
-    assert kinds == ["start", "expansion", "model", "tool", "extraction", "model", "answer"]
-    shown = json.dumps(chat_server.requests[-1]["messages"])
-    assert "[heat-1995] Heat (1995 film)\\nHeat is a crime film" in shown
-    assert "Who directed Heat (1986 film)?" in shown

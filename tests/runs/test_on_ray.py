@@ -1,13 +1,11 @@
 """`--on ray`: items are answered by workers, and the run is as one process would have made it."""
 
 import asyncio
-import importlib.util
 import json
 import os
 import pickle
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,33 +21,26 @@ import pytest
 import branchwise
 from branchwise import System
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.outages import PassEndedError
 from branchwise.agents.restraints import Limits
 from branchwise.base import errors
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.scratch import Scratch
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.tasks import get_task
 from branchwise.kg.build import build_kg
 from branchwise.runs import experiment
 from branchwise.runs.experiment import make_agent
-from branchwise.runs.on_ray import connection, pool, worker
+from branchwise.runs.on_ray import pool, worker
 from branchwise.runs.on_ray.connection import RayPlace
-from branchwise.runs.on_ray.link import WorkerLostError
 from branchwise.runs.on_ray.messages import Opening, WorkerSystem
 from branchwise.runs.on_ray.worker import Worker, laid_out, sources_of
-from branchwise.runs.runner import Part
-from branchwise.runs.store import RunSpec, RunStore, create_run, open_run
+from branchwise.runs.store import open_run
 from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
 from branchwise.runs.studies.systems import NamedSystem
 from support import TESTS
 from support.chat_server import Answer, Body, ChatServer, call, fail, hang, say
-from support.ports import unused_port
+from support.needs import needs_ray
 
-needs_ray = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None, reason="needs ray: pip install 'branchwise[ray]'"
-)
 OF_THE_MOMENT = {"seconds", "at", "replayed", "waited", "wait"}
 QUESTIONS = 6
 PLUGINS = """
@@ -375,27 +365,6 @@ def test_a_place_where_there_is_no_ray_is_refused(
     assert not (tmp_path / "R").exists()
 
 
-@needs_ray
-@pytest.mark.parametrize(
-    ("usable", "workers", "asked"), [(3, None, 3), (64, None, None), (3, 8, 8), (64, 8, 8)]
-)
-def test_a_ray_of_this_machine_has_no_more_cores_than_its_process_unless_workers_are_named(
-    monkeypatch: pytest.MonkeyPatch, usable: int, workers: int | None, asked: int | None
-) -> None:
-    import ray
-
-    started: list[Any] = []
-    monkeypatch.setattr(connection.os, "cpu_count", lambda: 64)
-    monkeypatch.setattr(connection, "usable_cores", lambda: usable)
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    monkeypatch.setattr(ray, "init", lambda num_cpus, **_: started.append(num_cpus))
-    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 4.0})
-    monkeypatch.setattr(ray, "shutdown", lambda: None)
-    with RayPlace(None, workers).connected() as count:
-        assert count == (workers or 4)
-    assert started == [asked]
-
-
 def test_without_ray_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(errors.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(InputError) as error:
@@ -458,80 +427,3 @@ def test_a_worker_keeps_the_sources_that_it_laid_out_until_it_stops_or_cannot_op
 
     asyncio.run(lives())
     assert not list(temporary.iterdir())
-
-
-@needs_ray
-@pytest.mark.parametrize(
-    ("connected", "said"),
-    [
-        (False, "Ray at host:10001 is gone"),
-        (True, r"no worker is left on Ray at host:10001 \(connection lost\)"),
-    ],
-)
-def test_a_pass_ends_when_no_worker_is_left_and_says_whether_the_cluster_is_gone(
-    connected: bool, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def opened(reference: str) -> None:
-        await asyncio.sleep(0)
-        raise ConnectionError(reference)
-
-    async def answered() -> None:
-        cluster = SimpleNamespace(place=RayPlace("host:10001"), check=None)
-        going = pool._Pass(cluster, [], [], None)  # type: ignore[arg-type]
-        keepers = [asyncio.create_task(going.keep(None, "connection lost")) for _ in range(2)]
-        try:
-            await going._least_busy()
-        finally:
-            await asyncio.gather(*keepers)
-
-    monkeypatch.setattr(pool, "result_of", opened)
-    monkeypatch.setattr("ray.is_initialized", lambda: connected)
-    with pytest.raises(PassEndedError, match=said):
-        asyncio.run(answered())
-
-
-def test_a_head_is_gone_when_it_refuses_connections_again_and_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    looks = iter([True, True, True, False, True, True, True, True])
-    monkeypatch.setattr(connection, "_BETWEEN_LOOKS", 0.0)
-    monkeypatch.setattr(connection, "_is_refused", lambda _: next(looks))
-    asyncio.run(connection.until_gone("host:1"))
-    assert not list(looks)
-
-
-def test_only_a_refusal_says_that_a_head_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    port = unused_port()
-    address = f"127.0.0.1:{port}"
-    with socket.create_server(("127.0.0.1", port)):
-        assert not connection._is_refused(address)
-    assert connection._is_refused(address)
-
-    def without_a_port(*_: object) -> None:
-        raise OSError
-
-    monkeypatch.setattr(connection.socket, "create_connection", without_a_port)
-    assert not connection._is_refused(address)
-
-
-def test_a_question_with_which_workers_die_again_and_again_ends_the_pass(tmp_path: Path) -> None:
-    tries = []
-
-    async def dies(*_: object) -> None:
-        tries.append(1)
-        raise WorkerLostError
-
-    async def answered() -> None:
-        with RunStore(tmp_path / "R") as store:
-            part = Part(store, None, get_task("branches"))  # type: ignore[arg-type]
-            going = pool._Pass(SimpleNamespace(place=RayPlace()), [part], [], None)  # type: ignore[arg-type]
-            going._links = [SimpleNamespace(load=0, answered=dies)]  # type: ignore[arg-type]
-            await going.answer(0, next(store.pending()))
-
-    question = tmp_path / "q.jsonl"
-    question.write_text(json.dumps({"id": "q0", "question": "?", "answers": {"default": ["A"]}}))
-    spec = RunSpec("branches", "here", "d", {}, {}, "", 1, "0")
-    create_run(tmp_path / "R", spec, load_questions(str(question)).questions)
-    with pytest.raises(PassEndedError, match="5 workers died, one after the other, with question"):
-        asyncio.run(answered())
-    assert len(tries) == 5

@@ -12,10 +12,9 @@ import yaml
 from branchwise.agents import restraints
 from branchwise.agents.reply import TEXT_CALLS
 from branchwise.runs.store import ItemRow, open_run
-from support.agents.played_cases import GOOD, CaseServer, Played, whole
+from support.agents.played_cases import CaseServer, Played, whole
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("process")]
-TypeIn = Callable[..., tuple[int, str, str]]
 TABLE = yaml.safe_load((Path(__file__).parent / "played_replies.yaml").read_text())
 CASES = Path(os.environ.get("BRANCHWISE_DATA", "")).parent / "cases"
 HALF = '{"reasoning": "r", "answers": {"default": ["Orla Quint", "Tom'
@@ -51,9 +50,7 @@ class Ended:
 
 
 @pytest.fixture
-def play(
-    tmp_path: Path, corpus: Path, type_in: TypeIn, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Ended]:
+def play(tmp_path, corpus, type_in, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
 
@@ -89,9 +86,7 @@ def is_read(ended: Ended, name: str) -> None:
     assert outcome["prediction"]["answers"] or outcome["problem"]
 
 
-def test_recorded_refusals_of_long_conversations_leave_out_older_results(
-    play: Callable[..., Ended],
-) -> None:
+def test_recorded_refusals_of_long_conversations_leave_out_older_results(play):
     cases = {
         row["server"]: Played(json.dumps(row["body"]).encode(), row["status"], after_search=True)
         for row in lines_of("context_length")
@@ -204,9 +199,7 @@ def test_finish_reasons_are_read_by_what_they_mean(play: Callable[..., Ended]) -
         assert what == meaning, (name, reason)
 
 
-def test_streams_that_servers_send_are_read_as_whole_replies_are(
-    play: Callable[..., Ended],
-) -> None:
+def test_streams_that_servers_send_are_read_as_whole_replies_are(play):
     answer = '{"answers": {"default": ["Ana"]}}'
 
     def filled(value: Any) -> Any:
@@ -235,7 +228,3 @@ def test_streams_that_servers_send_are_read_as_whole_replies_are(
             read = SURE if "requests" in row else {"default": ["Ana"]}
             assert ended.answers(name) == read, name
             assert len(ended.requests[name]) == row.get("requests", 1), name
-
-
-def test_the_good_answer_of_the_player_is_one() -> None:
-    assert json.loads(GOOD)["answers"] == SURE

@@ -57,9 +57,7 @@ def test_each_protocol_tells_what_it_should(questions: str, tmp_path: Path, prot
         assert set(prediction.answers) <= {"default", "default (2)"}
 
 
-def test_answers_without_conditions_are_scored_each_by_itself(
-    questions: str, tmp_path: Path
-) -> None:
+def test_answers_without_conditions_are_scored_each_by_itself(questions, tmp_path):
     made = run(questions, System(protocol="standard"), out=tmp_path / "R", task="condambigqa")
     (item,) = score(made).items
     assert item.metrics["answer_f1"] == pytest.approx(
@@ -98,9 +96,7 @@ def test_what_does_not_fit_is_refused(settings: dict[str, Any], task: str, said:
         ({"passages": []}, "it brings no passages"),
     ],
 )
-def test_guided_needs_conditions_and_something_to_read(
-    tmp_path: Path, change: dict[str, Any], said: str
-) -> None:
+def test_guided_needs_conditions_and_something_to_read(tmp_path, change, said):
     file = tmp_path / "q.jsonl"
     file.write_text(json.dumps(QUESTION | change))
     with pytest.raises(InputError, match=said):

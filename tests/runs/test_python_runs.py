@@ -6,7 +6,7 @@ import branchwise
 from branchwise.corpora.questions import Question
 from branchwise.runs.experiment import run
 from branchwise.runs.runner import Silent
-from support.chat_server import ChatServer, fail, say
+from support.chat_server import ChatServer, say
 
 SAID = '{"reasoning": "r", "answers": {"default": ["Michael Mann"]}}'
 
@@ -23,25 +23,11 @@ def test_a_run_from_python_has_progress_and_a_limit(
     assert (again.state.done, again.state.failed, again.state.here) == (2, 0, 0)
 
 
-def test_asking_from_python_gives_the_answer(
-    chat_server: ChatServer, make_system: Any, capfd: Any
-) -> None:
+def test_asking_from_python_gives_the_answer(chat_server, make_system, capfd):
     chat_server.play(lambda body: say(SAID))
     outcome = branchwise.ask("Who directed Heat?", make_system())
     assert outcome.prediction.answers == {"default": ("Michael Mann",)}
     assert capfd.readouterr().out == ""
-
-
-def test_a_server_that_stays_away_stops_a_run_from_python(
-    chat_server: ChatServer, make_system: Any, question_file: Any, tmp_path: Any
-) -> None:
-    chat_server.play(lambda body: fail(502, "no backend"))
-    made = branchwise.run(str(question_file(3)), make_system(), out=tmp_path / "R", patience="0.2s")
-    assert made.state.stopped is not None
-    assert made.state.stopped.startswith(f"no answer from {chat_server.host} for ")
-    assert (made.state.failed, made.state.pending) == (0, 3)
-    chat_server.play(lambda body: say(SAID))
-    assert branchwise.resume(made.path).state.done == 3
 
 
 class FirstEnd(Silent):

@@ -2,7 +2,7 @@
 
 import json
 
-from branchwise import run, score
+from branchwise import score
 from support.chat_server import fail, say
 
 ANSWER = json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}})
@@ -17,12 +17,9 @@ def takes_neither_tools_nor_schemas(body):
     return say(ANSWER if searches else CALL)
 
 
-def test_a_run_says_what_its_requests_lacked(
-    make_system, question_file, chat_server, tmp_path, type_in
-):
+def test_a_run_says_what_its_requests_lacked(chat_server, tmp_path, type_in, run_some):
     chat_server.play(takes_neither_tools_nor_schemas)
-    system = make_system({"turns": 3})
-    made = run(str(question_file(3)), system, out=tmp_path / "R", concurrency=1)
+    made = run_some(3, concurrency=1, budget={"turns": 3})
     assert score(made).counts.failed == 0
     reader = made.open()
     traces = [list(reader.events(row.item)) for row in reader.items()]
@@ -43,11 +40,9 @@ def test_a_run_says_what_its_requests_lacked(
     assert "500 Unsupported param: tools" in printed
 
 
-def test_what_a_judge_cannot_be_asked_with_is_told(
-    make_system, question_file, chat_server, tmp_path, type_in
-):
+def test_what_a_judge_cannot_be_asked_with_is_told(chat_server, type_in, run_some):
     chat_server.play(lambda body: say(ANSWER))
-    made = run(str(question_file(2)), make_system(), out=tmp_path / "R", concurrency=1)
+    made = run_some(2, concurrency=1)
 
     def script(body):
         is_refused = "response_format" in body

@@ -73,9 +73,7 @@ class Flood(LoopbackServer):
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", ["gzip", "gzip-stream", "body", "stream"])
-def test_a_flood_is_one_failed_question_within_little_memory(
-    what: str, tmp_path: Path, corpus: Path
-) -> None:
+def test_a_flood_is_one_failed_question_within_little_memory(what, tmp_path, corpus):
     questions = tmp_path / "q.jsonl"
     questions.write_text(json.dumps({"id": "q", "question": "Who?", "answers": ["Ana"]}))
     with Flood(what) as server:

@@ -36,9 +36,8 @@ def searching(body: Any) -> Any:
 
 
 def test_the_agent_is_shown_the_best_by_the_cross_encoder(
-    chat_server: Any, reranked: System, corpus: Path, model: Path, question_file: Any,
-    tmp_path: Path,
-) -> None:  # fmt: skip
+    chat_server, reranked, corpus, model, question_file, tmp_path
+):
     chat_server.play(searching)
     made = run(str(question_file(1)), reranked, out=tmp_path / "R")
     plain = open_retriever(corpus)
@@ -84,9 +83,8 @@ def test_a_run_goes_on_where_its_cross_encoder_is_now(
     ],
 )
 def test_a_folder_without_a_cross_encoder_is_one_line(
-    type_in: Any, corpus: Path, question_file: Any, options: Any, said: str, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    type_in, corpus, question_file, options, said, tmp_path, monkeypatch
+):
     questions = question_file(1)
     monkeypatch.chdir(tmp_path)
     asked = ("run", "--questions", questions, "--corpus", corpus, "--out", tmp_path / "R")
@@ -98,9 +96,8 @@ def test_a_folder_without_a_cross_encoder_is_one_line(
 
 
 def test_a_study_compares_it_with_the_retriever_alone(
-    chat_server: Any, reranked: System, corpus: Path, type_in: Any, question_file: Any,
-    tmp_path: Path,
-) -> None:  # fmt: skip
+    chat_server, reranked, corpus, type_in, question_file, tmp_path
+):
     chat_server.play(searching)
     study = {
         "name": "ranks",

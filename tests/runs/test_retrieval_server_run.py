@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from branchwise import resume, run
+from branchwise import resume
 from branchwise.base.errors import InputError
 from branchwise.cli import app
 from support.chat_server import search_then_answer
@@ -28,12 +28,9 @@ def interrupt(made):
         connection.execute("UPDATE items SET status = 'running', outcome = NULL")
 
 
-def test_a_run_needs_no_corpus_and_keeps_what_the_server_sent(
-    chat_server, make_system, question_file, server, tmp_path
-):
+def test_a_run_needs_no_corpus_and_keeps_what_the_server_sent(chat_server, server, run_some):
     chat_server.play(search_then_answer)
-    system = make_system().model_copy(update={"corpus": None, "retriever": f"http:{server.url}"})
-    made = run(str(question_file(2)), system, out=tmp_path / "run")
+    made = run_some(2, corpus=None, retriever=f"http:{server.url}")
     assert made.state.done == 2
     event = tool_events(made)[0]
     query = event["call"]["args"]["query"]
@@ -42,12 +39,9 @@ def test_a_run_needs_no_corpus_and_keeps_what_the_server_sent(
     assert {q for part in server.queries()[1:] for q in part} >= {query}
 
 
-def test_a_server_that_moved_is_named_and_the_run_goes_on(
-    chat_server, make_system, question_file, server, tmp_path
-):
+def test_a_server_that_moved_is_named_and_the_run_goes_on(chat_server, server, run_some):
     chat_server.play(search_then_answer)
-    system = make_system().model_copy(update={"corpus": None, "retriever": f"http:{server.url}"})
-    made = run(str(question_file(2)), system, out=tmp_path / "run")
+    made = run_some(2, corpus=None, retriever=f"http:{server.url}")
     interrupt(made)
     with RetrievalServer() as moved:
         again = resume(made.path, retriever=f"http:{moved.url}")
@@ -56,12 +50,11 @@ def test_a_server_that_moved_is_named_and_the_run_goes_on(
 
 
 def test_a_search_that_fails_is_a_recorded_error_and_the_question_goes_on(
-    chat_server, make_system, question_file, server, tmp_path
+    chat_server, server, run_some
 ):
     chat_server.play(search_then_answer)
     server.play(None, sends({"detail": "no such index"}, 400))
-    system = make_system().model_copy(update={"corpus": None, "retriever": f"http:{server.url}"})
-    made = run(str(question_file(1)), system, out=tmp_path / "run")
+    made = run_some(corpus=None, retriever=f"http:{server.url}")
     assert made.state.done == 1
     event = tool_events(made)[0]
     assert event["failure"] == "failed"
@@ -69,15 +62,14 @@ def test_a_search_that_fails_is_a_recorded_error_and_the_question_goes_on(
 
 
 def test_a_key_that_expires_stops_the_run_and_fails_no_question(
-    chat_server, make_system, question_file, server, tmp_path, monkeypatch
+    chat_server, server, monkeypatch, run_some
 ):
     monkeypatch.setenv("SEARCH_TOKEN", "a-token-of-the-institute")
     chat_server.play(search_then_answer)
     server.play(None, sends({"detail": "expired"}, 401))
     host = server.url.split("/")[2]
     settings = {"corpus": None, "retriever": server.url, "keys": {host: "SEARCH_TOKEN"}}
-    system = make_system().model_copy(update=settings)
-    stopped = run(str(question_file(2)), system, out=tmp_path / "run", concurrency=1)
+    stopped = run_some(2, concurrency=1, **settings)
     assert (stopped.state.failed, stopped.state.pending) == (0, 2)
     assert stopped.state.stopped == (
         f"{server.url}: the retrieval server answers with status 401: expired; "

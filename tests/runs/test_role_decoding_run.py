@@ -62,9 +62,6 @@ def test_each_role_sends_its_own(chat_server, system, question_file, tmp_path):
 def test_a_resumed_run_asks_as_it_did_and_refuses_another(
     chat_server, system, question_file, tmp_path
 ):
-    chat_server.play(
-        lambda body: fail(400, "down") if role_of(body) == "extractor" else SCRIPT(body)
-    )
     chat_server.play(lambda _: fail(401, "no key"))
     made = run(str(question_file(1)), system, out=tmp_path / "R")
     chat_server.play(SCRIPT)

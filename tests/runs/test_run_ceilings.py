@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from branchwise import run
-from branchwise.eval.ceilings import TracedItem, ceilings, recall_curve
+from branchwise.eval.ceilings import TracedItem, ceilings
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.reach import Reach, find_reach
 from branchwise.eval.sources import run_sources
@@ -70,15 +70,3 @@ def test_ceilings_by_hand(reviewed: Any, extract: bool, expected: list[float]) -
     [found] = ceilings([item], reach, recall="strict_recall").items
     assert list(found.metrics.values()) == expected
     assert (reach.unknown, reach.final) == ((), True)
-
-
-def test_the_curve_of_a_run_ends_at_its_ceiling(reviewed: Any) -> None:
-    item, _ = reviewed(extract=True)
-    curve = recall_curve([item], "calls")
-    assert [point.recall.mean for point in curve.points] == [0, 0.25, 0.5]
-    assert (
-        curve.points[-1].recall
-        == ceilings([item], recall="strict_recall").aggregates["all"]["ceiling_retrieved"]
-    )
-    by_tokens = recall_curve([item], "tokens")
-    assert by_tokens.points[-1].recall.mean == 0.5

@@ -30,7 +30,6 @@ QUESTIONS, AT_ONCE = 16, 4
 STOPS = (2, 6, 10)
 """Questions that have ended when the server stops: what is under way may end while it is down, so
 that stops are `AT_ONCE` apart, and more than `AT_ONCE` follow the last."""
-MakeSystem = Callable[..., System]
 
 
 class Restarted:
@@ -99,13 +98,9 @@ def begin(
 
     outages = Outages(patience, sleep=sleep)
     return experiment.run(
-        str(questions),
-        system,
-        out=out,
-        concurrency=AT_ONCE,
-        observer=Ending(*servers),
+        str(questions), system, out=out, concurrency=AT_ONCE, observer=Ending(*servers),
         restraints=Restraints(outages=outages),
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -115,12 +110,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_model_server_that_goes_away_fails_nothing_and_is_asked_nothing_twice(
-    at_once: None,
-    make_system: MakeSystem,
-    question_file: Callable[[int], Path],
-    numbered: tuple[Callable[[Body], Answer], list[str]],
-    tmp_path: Path,
-) -> None:
+    at_once, make_system, question_file, numbered, tmp_path
+):
     script, asked = numbered
     server = Restarted(lambda: ChatServer(script), *STOPS)
     system = make_system().model_copy(
@@ -134,12 +125,8 @@ def test_a_model_server_that_goes_away_fails_nothing_and_is_asked_nothing_twice(
 
 
 def test_a_retrieval_server_that_goes_away_is_waited_for_and_no_search_fails(
-    at_once: None,
-    chat_server: ChatServer,
-    make_system: MakeSystem,
-    question_file: Callable[[int], Path],
-    tmp_path: Path,
-) -> None:
+    at_once, chat_server, make_system, question_file, tmp_path
+):
     chat_server.play(search_then_answer)
     server = Restarted(RetrievalServer, *STOPS)
     system = make_system().model_copy(
@@ -169,14 +156,8 @@ def retriever() -> Iterator[RetrievalServer]:
 
 @pytest.mark.parametrize("gone", ["model", "retriever"])
 def test_a_run_stops_when_its_patience_is_over_and_goes_on_later(
-    at_once: None,
-    chat_server: ChatServer,
-    retriever: RetrievalServer,
-    make_system: MakeSystem,
-    question_file: Callable[[int], Path],
-    tmp_path: Path,
-    gone: str,
-) -> None:
+    at_once, chat_server, retriever, make_system, question_file, tmp_path, gone
+):
     """The clock goes on only while someone waits, so that nobody has to."""
     chat_server.play(search_then_answer)
     system = make_system().model_copy(update={"corpus": None, "retriever": f"http:{retriever.url}"})
@@ -201,12 +182,8 @@ def test_a_run_stops_when_its_patience_is_over_and_goes_on_later(
 
 
 def test_a_question_that_the_server_hangs_up_on_fails_alone(
-    at_once: None,
-    chat_server: ChatServer,
-    make_system: MakeSystem,
-    question_file: Callable[[int], Path],
-    tmp_path: Path,
-) -> None:
+    at_once, chat_server, make_system, question_file, tmp_path
+):
     """Its own attempts are counted, as others are answered; the run goes on."""
 
     def script(body: Body) -> Answer:
@@ -220,12 +197,8 @@ def test_a_question_that_the_server_hangs_up_on_fails_alone(
 
 
 def test_without_patience_questions_fail_as_their_requests_do(
-    at_once: None,
-    chat_server: ChatServer,
-    make_system: MakeSystem,
-    question_file: Callable[[int], Path],
-    tmp_path: Path,
-) -> None:
+    at_once, chat_server, make_system, question_file, tmp_path
+):
     chat_server.play(lambda body: fail(503, "no"))
     made = begin(make_system(), question_file(2), tmp_path / "R", patience=0.0)
     assert (made.state.failed, made.state.stopped) == (2, None)
@@ -234,12 +207,8 @@ def test_without_patience_questions_fail_as_their_requests_do(
 @pytest.mark.long
 @pytest.mark.slow
 def test_an_interrupt_while_it_waits_ends_with_the_command_that_continues(
-    start: Callable[..., Any],
-    make_system: MakeSystem,
-    question_file: Callable[[int], Path],
-    chat_server: ChatServer,
-    tmp_path: Path,
-) -> None:
+    start, make_system, question_file, chat_server, tmp_path
+):
     chat_server.play(lambda body: fail(502, "no backend"))
     system, out = make_system(), tmp_path / "R"
     process = start("run", "--questions", question_file(3), "--model", system.model, "--out", out)

@@ -3,11 +3,9 @@
 import json
 import re
 import shutil
-import sys
 
 import pytest
 
-from branchwise.__main__ import main
 from branchwise.base.errors import InputError
 from branchwise.commands import ablate as ablate_module
 from support.chat_server import fail
@@ -29,24 +27,6 @@ factors:
 prices: prices.yaml
 """
 PRICES = "models: {openai:scripted: {input: 1000, output: 4000}}"
-
-
-@pytest.fixture
-def type_in(monkeypatch, capfd):
-    """Run the command line; return its exit code, standard output and standard error."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-
-    def call_main(*arguments):
-        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return call_main
 
 
 @pytest.fixture
@@ -74,14 +54,6 @@ def test_a_study_ends_with_tables_changes_and_what_to_type_next(type_in, study, 
     assert (code, again) == (0, said)
 
 
-def test_a_dry_run_asks_nobody_and_makes_nothing(type_in, study, chat_server, tmp_path):
-    code, said, _ = type_in("ablate", study, "--out", tmp_path / "S", "--dry-run")
-    assert code == 0
-    assert "3 systems" in said
-    assert chat_server.requests == []
-    assert not (tmp_path / "S").exists()
-
-
 def test_a_report_knows_the_prices_that_the_study_went_by(type_in, study, tmp_path):
     def costs():
         code, said, _ = type_in("report", tmp_path / "S", "--json")
@@ -105,17 +77,6 @@ def test_without_a_folder_the_study_has_its_own(type_in, study, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     assert type_in("ablate", study)[0] == 0
     assert (tmp_path / "studies" / "small" / "study.json").exists()
-
-
-def test_a_study_out_of_money_says_how_to_go_on(type_in, study, tmp_path):
-    out = tmp_path / "S"
-    code, said, complaint = type_in("ablate", study, "--out", out, "--max-cost", "20")
-    assert code == 1
-    assert said == ""
-    assert "Stopped: the next call can cost up to $" in complaint
-    assert "of --max-cost 20 are spent" in complaint
-    assert f"branchwise ablate {study} --out {out} --max-cost HIGHER" in complaint
-    assert type_in("ablate", study, "--out", out, "--max-cost", "500")[0] == 0
 
 
 def test_the_command_that_continues_keeps_the_limits_that_were_given(

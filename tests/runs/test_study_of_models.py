@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -12,15 +12,14 @@ import pytest
 
 from branchwise.report.run_folders import report_of_runs
 from branchwise.runs.scoring.score import score_answers
-from branchwise.runs.studies.folder import STUDY_FILE, StudyFolder
+from branchwise.runs.studies.folder import StudyFolder
 from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
 from branchwise.runs.studies.schema import load_study
 from support.by_role import role_of, says_of_each
-from support.chat_server import Answer, Body, ChatServer, call, fail, say
+from support.chat_server import Answer, Body, ChatServer, call, say
 from support.runs.studies import number_of
 
 pytestmark = pytest.mark.slow
-TypeIn = Callable[..., tuple[int, str, str]]
 
 GOLD = ("Ann Arbor", "Bath", "Cork", "Delft")
 WRONG = ("Essen", "Fulda")
@@ -140,9 +139,7 @@ def name_of(model: str, setting: str) -> str:
 
 
 @pytest.mark.parametrize("metric", ["strict_recall", "strict_precision", "strict_em"])
-def test_differences_and_p_values_are_those_to_the_models_own_base(
-    type_in: TypeIn, done: StudyFolder, metric: str
-) -> None:
+def test_differences_and_p_values_are_those_to_the_models_own_base(type_in, done, metric):
     code, said, _ = type_in("report", done.path, "--json")
     assert code == 0
     entries = {one["name"]: one for one in json.loads(said)}
@@ -177,9 +174,7 @@ def test_differences_and_p_values_are_those_to_the_models_own_base(
 
 
 @pytest.mark.long
-def test_every_output_names_what_a_system_is_compared_with(
-    type_in: TypeIn, done: StudyFolder, tmp_path: Path
-) -> None:
+def test_every_output_names_what_a_system_is_compared_with(type_in, done, tmp_path):
     code, _, _ = type_in("report", done.path, "--csv", tmp_path / "csv", "--figures", tmp_path)
     assert code == 0
     for name in ("changes", "differences"):
@@ -203,27 +198,6 @@ def test_every_output_names_what_a_system_is_compared_with(
         assert f"changes against {model}" in table
 
 
-@pytest.mark.long
-def test_a_study_is_laid_out_by_model_and_setting(
-    type_in: TypeIn, done: StudyFolder, tmp_path: Path
-) -> None:
-    code, _, _ = type_in("report", done.path, "--csv", tmp_path, "--figures", tmp_path)
-    assert code == 0
-    assert (tmp_path / "model-changes.svg").is_file()
-    laid = list(csv.DictReader((tmp_path / "models.csv").open()))
-    changed = list(csv.DictReader((tmp_path / "model-changes.csv").open()))
-    assert [row["model"] for row in laid] == [row["model"] for row in changed] == [*HITS]
-    groups = dict(zip(SETTINGS, ("base", "expansion", "extraction", "k-1"), strict=True))
-    metrics = ("strict_precision", "strict_recall", "strict_em")
-    for (setting, group), metric in product(groups.items(), metrics):
-        for row, change in zip(laid, changed, strict=True):
-            own = sum(scores(row["model"], setting, metric)) / 6
-            base = sum(scores(row["model"], "base", metric)) / 6
-            assert float(row[f"{group}_{metric}"]) == pytest.approx(float(own))
-            if setting != "base":
-                assert float(change[f"{group}_{metric}"]) == pytest.approx(float(own - base))
-
-
 def test_runs_that_are_no_study_are_told_apart_by_model_and_setting(done: StudyFolder) -> None:
     paths = [done.path / "runs" / slug for slug in ("weak", "middling-expansion", "weak-k-1")]
     report = report_of_runs([(path.name, score_answers(path)) for path in paths])
@@ -233,27 +207,3 @@ def test_runs_that_are_no_study_are_told_apart_by_model_and_setting(done: StudyF
         ("weak", "k=1", "weak"),
     ]
     assert [one.name for one in report.bases] == ["weak"]
-
-
-def test_a_study_of_models_that_was_stopped_goes_on_and_asks_nothing_again(
-    chat_server: ChatServer, study: Path, tmp_path: Path
-) -> None:
-    design = StudyDesign.of(load_study(study))
-    asked = [0]
-
-    def some(body: Body) -> Answer:
-        asked[0] += 1
-        return fail(401, "the key is refused") if asked[0] == 100 else reply(body)
-
-    chat_server.play(some)
-    begun = run_study(design, tmp_path / "S", StudyPace(concurrency=1))
-    assert begun.state.stopped is not None
-    assert begun.state.done > 20
-    record = (tmp_path / "S" / STUDY_FILE).read_bytes()
-    ended = run_study(design, tmp_path / "S", StudyPace(concurrency=1))
-    assert begun.state.done + ended.state.here == 3 * 4 * 6
-    assert (tmp_path / "S" / STUDY_FILE).read_bytes() == record
-    at_end = asked[0]
-    run_study(design, tmp_path / "whole", StudyPace(concurrency=1))
-    # The refused request alone was sent twice.
-    assert at_end == asked[0] - at_end + 1

@@ -188,19 +188,6 @@ def test_a_study_killed_while_it_was_made_is_made_again(design, tmp_path, monkey
     assert not (tmp_path / "S" / DRAFT_FILE).exists()
 
 
-def test_a_study_half_made_for_other_systems_is_refused(design, tmp_path, monkeypatch):
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(folder_module, "create_run", killed)
-        with pytest.raises(KeyboardInterrupt):
-            run_study(design, tmp_path / "S")
-    other = design_of(design.questions.source, design.systems[:1])
-    with pytest.raises(InputError, match="contains another study"):
-        run_study(other, tmp_path / "S")
-
-
 def test_a_run_that_was_removed_is_run_anew(design, tmp_path):
     run_study(design, tmp_path / "S")
     (tmp_path / "S" / "runs" / "k-1" / "run.sqlite").unlink()
@@ -239,21 +226,3 @@ def test_all_systems_share_the_limit_of_their_server(chat_server, design, tmp_pa
     ((address, limiter),) = limits.known().items()
     assert address == chat_server.url
     assert (limiter.limit, limiter.in_flight) == (2, 0)
-
-
-def test_a_graph_is_shared_and_closed_once_all_have_ended(
-    chat_server, make_system, question_file, tmp_path
-):
-    chat_server.play(reply)
-    (tmp_path / "g.nt").write_text(
-        "<http://www.wikidata.org/entity/Q1> <http://www.w3.org/2000/01/rdf-schema#label> "
-        '"Heat"@en .\n'
-    )
-    from branchwise.kg.build import build_kg
-
-    build_kg([tmp_path / "g.nt"], tmp_path / "KG")
-    update = {"kg": str(tmp_path / "KG"), "tools": ("local_retriever", "wikisparql")}
-    systems = four_systems(make_system().model_copy(update=update))
-    design = design_of(question_file(2), systems)
-    assert run_study(design, tmp_path / "S").state.here == 8
-    assert run_study(design, tmp_path / "S").state.here == 0

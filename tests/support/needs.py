@@ -29,6 +29,9 @@ needs_local = needs(
     importlib.util.find_spec("sentence_transformers") is not None,
     "pip install '.[local]'",
 )
+needs_ray = needs(
+    "ray", importlib.util.find_spec("ray") is not None, "pip install 'branchwise[ray]'"
+)
 needs_data = needs("the data sets", HAS_DATA, "BRANCHWISE_DATA=FOLDER")
 _FLASHRAG = ROOT / ".peers/flashrag"
 FLASHRAG = [

@@ -96,9 +96,7 @@ def _relation(step: PlanStep) -> str:
 @pytest.mark.long
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_a_description_is_true_of_the_answers_and_of_nothing_else(
-    data: st.DataObject, facts: KgFacts
-) -> None:
+def test_a_description_is_true_of_the_answers_and_of_nothing_else(data, facts):
     plan = data.draw(plans(facts))
     assume(_is_describable(plan, facts))
     described = describe(plan, facts.schema)

@@ -8,6 +8,7 @@ import pytest
 from branchwise.base.errors import InputError
 from branchwise.kg.answers import KgError, QueryResult
 from branchwise.worlds.questions.facts import EndpointFacts, Facts, KgFacts
+from branchwise.worlds.questions.sources import Support
 from support.synthesis.little_kg import OTHER, TRIPLES, little_schema
 from support.synthesis.store_kg import StoreKg
 
@@ -188,3 +189,18 @@ def test_what_is_not_a_graph_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=problem):
             KgFacts.load(tmp_path / name, little_schema())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"contents": "T\\nt", "statements": [["Q1", "P1", "Q2"]]}',
+        '{"id": "a", "statements": [["Q1"]]}',
+    ],
+)
+def test_a_corpus_that_is_broken_is_refused_with_its_line(tmp_path, line):
+    path = tmp_path / "corpus.jsonl"
+    path.write_text(f'{{"id": "a", "contents": "T\\nt"}}\n{line}\n')
+
+    with pytest.raises(InputError, match=r"corpus\.jsonl:2"):
+        Support.load(path)

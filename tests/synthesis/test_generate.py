@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.worlds.domains import DOMAINS
 from branchwise.worlds.questions.generate import generate
 from branchwise.worlds.questions.plans import Plan
@@ -74,33 +73,6 @@ def test_they_are_as_varied_as_published_ones(questions):
         assert 5 <= means.answers <= 12
 
 
-def test_ambiguous_ones_have_readings_that_differ(source, questions):
-    bearers = {b.id: b for found in source.names.values() for b in found}
-    for question in (q for q in questions if q.ambiguous):
-        assert len(question.branches) >= 2
-        assert [b.name for b in question.branches] == [
-            bearers[b.qid].title for b in question.branches
-        ]
-        answers = {frozenset(a.qid for a in branch.answers) for branch in question.branches}
-        assert len(answers) >= 2
-        (name,) = {
-            name
-            for name, found in source.names.items()
-            if question.branches[0].qid in {bearer.id for bearer in found}
-        }
-        assert {b.qid for b in question.branches} <= {b.id for b in source.names[name]}
-        assert name in question.question
-        assert not any(branch.name in question.question for branch in question.branches)
-
-
-def test_others_have_one_reading_and_name_nothing_that_is_shared(source, questions):
-    titles = {b.id: b.title for found in source.names.values() for b in found}
-    for question in (q for q in questions if not q.ambiguous):
-        assert [b.name for b in question.branches] == [DEFAULT_BRANCH]
-        for entity in Plan.from_json(question.plan).entities():
-            assert titles.get(entity, "") in question.question
-
-
 def test_answers_are_of_bounded_number_and_not_in_the_question(questions):
     for question in questions:
         named = set(Plan.from_json(question.plan).entities())
@@ -148,19 +120,6 @@ def test_names_that_nobody_shares_make_no_ambiguous_questions(source):
     assert [q.ambiguous for q in found] == [False, False]
     assert tally.exhausted == [f"{domain} with several readings" for domain in DOMAINS]
     assert tally.rejected["no shared name fits"] == 20 * len(DOMAINS)
-
-
-@pytest.mark.parametrize(
-    ("questions", "ambiguous", "says"),
-    [
-        (0, 0.5, "0 questions cannot be made"),
-        (5, 1.5, "1.5 of the questions cannot be ambiguous"),
-        (5, float("nan"), "nan of the questions cannot be ambiguous"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(questions, ambiguous, says):
-    with pytest.raises(InputError, match=says):
-        Settings(questions, ambiguous, {"movie": ("cast",)})
 
 
 def test_a_relation_is_of_the_domains_that_it_needs():

@@ -1,11 +1,9 @@
 """`branchwise questions`: what it writes and prints, and what it refuses."""
 
 import json
-import sys
 
 import pytest
 
-from branchwise.__main__ import main
 from branchwise.corpora.loaders import load_questions
 from support.chat_server import fail, say
 from support.synthesis.generated import SLICE
@@ -17,14 +15,8 @@ FILMS = (
 
 
 @pytest.fixture
-def type_in(monkeypatch, capfd):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["branchwise", "questions", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code, *capfd.readouterr()
-
-    return call
+def type_in(type_in):
+    return lambda *arguments: type_in("questions", *arguments)
 
 
 def test_questions_of_a_world_need_only_its_folder(type_in, world_2000, tmp_path):
@@ -59,13 +51,6 @@ def test_one_question_is_shown_with_its_plan_and_branches(type_in, world_2000, t
     code, _, err = type_in("info", out, "--id", "nope")
     assert code == 2
     assert "no question has the id 'nope'; correct --id" in err
-
-
-def test_a_graph_that_is_not_there_is_said_first(type_in, tmp_path):
-    code, _, err = type_in("generate", "--kg", tmp_path / "nope", "--n", 3, "--out", tmp_path / "q")
-    assert code == 2
-    assert err.startswith(f"branchwise: {tmp_path / 'nope'}: no such file or folder; name a world")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

@@ -21,13 +21,10 @@ KINDS = {"one reading": False, "ambiguous": True}
 
 
 @pytest.fixture
-def info(monkeypatch, capfd):
+def info(type_in):
     def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["branchwise", "questions", "info", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed, err = capfd.readouterr()
-        assert ended.value.code == 0, err
+        code, printed, err = type_in("questions", "info", *arguments)
+        assert code == 0, err
         return printed
 
     return call
@@ -73,25 +70,6 @@ def by_hand(tmp_path):
     path = tmp_path / "q.jsonl"
     path.write_text("\n".join(map(json.dumps, BY_HAND)))
     return path
-
-
-def test_the_means_of_a_small_file_are_those_by_hand(info, by_hand):
-    found = json.loads(info(by_hand, "--json"))
-    assert found["means"]["ambiguous"] == {
-        "questions": 2, "words": 5.5, "answers": 4.0, "branch_answers": 1.75, "steps": 3.0,
-        "entities": 15.5, "branches": 2.5, "most_branches": 3, "with_alternatives": 0,
-    }  # fmt: skip
-    assert found["means"]["one reading"] == {
-        "questions": 2, "words": 2.5, "answers": 16.0, "branch_answers": 16.0, "steps": 3.0,
-        "entities": None, "branches": 1.0, "most_branches": 1, "with_alternatives": 0,
-    }  # fmt: skip
-    assert found["histograms"]["answers"] == {
-        size: {"one reading": one, "ambiguous": several}
-        for size, one, several in (
-            *(("1", 0, 0), ("2", 1, 0), ("3", 0, 1), ("4 to 5", 0, 1), ("6 to 8", 0, 0)),
-            *(("9 to 12", 0, 0), ("13 to 20", 0, 0), ("21 to 45", 1, 0)),
-        )
-    }
 
 
 def test_published_means_stand_beside_them_as_printed_there(info, by_hand):
@@ -144,16 +122,6 @@ def generated(world_2000, tmp_path_factory) -> Path:
             main()
     assert ended.value.code == 0
     return out
-
-
-@pytest.mark.slow
-def test_a_generated_file_is_recomputed(info, generated):
-    found = json.loads(info(generated, "--json"))
-    for name, ambiguous in KINDS.items():
-        assert found["means"][name] == pytest.approx(table_of(generated, ambiguous=ambiguous))
-        for heading, counts in counts_of(generated, ambiguous=ambiguous).items():
-            shown = found["histograms"][heading]
-            assert {value: n[name] for value, n in shown.items() if n[name]} == counts
 
 
 @pytest.mark.slow
@@ -224,13 +192,9 @@ def test_plans_of_other_origin_are_measured_as_far_as_they_go(info, tmp_path, pl
     assert found["histograms"]["predicates"] == {}
 
 
-def test_a_folder_that_is_a_file_is_said_in_one_line(by_hand, monkeypatch, capfd):
-    command = ["questions", "info", by_hand, "--figures", by_hand]
-    monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, command)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert capfd.readouterr().err == f"branchwise: {by_hand}: is a file; name a folder\n"
+def test_a_folder_that_is_a_file_is_said_in_one_line(by_hand, type_in):
+    code, _, err = type_in("questions", "info", by_hand, "--figures", by_hand)
+    assert (code, err) == (2, f"branchwise: {by_hand}: is a file; name a folder\n")
 
 
 def test_questions_without_plans_stand_alone_with_their_keys(info, tmp_path):

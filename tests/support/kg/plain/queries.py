@@ -27,14 +27,11 @@ if TYPE_CHECKING:
 EVALUATED = (expressions, forms, groups, label_corners, labels, paths, patterns, times)
 
 
-def queries_of(file: str) -> dict[str, str]:
-    """Name -> query, of the files whose names match."""
-    files = sorted((TESTS / "kg" / "queries").glob(f"{file}.yaml"))
-    loaded = (yaml.safe_load(path.read_text(encoding="utf-8")) for path in files)
-    return {name: text for queries in loaded for name, text in queries.items()}
-
-
-QUERIES = queries_of("*")
+QUERIES: dict[str, str] = {
+    name: text
+    for path in sorted((TESTS / "kg" / "queries").glob("*.yaml"))
+    for name, text in yaml.safe_load(path.read_text(encoding="utf-8")).items()
+}
 
 
 def filled(name: str, plain: PlainKg) -> str:
