@@ -62,6 +62,21 @@ questions_app = typer.Typer(no_args_is_help=True, add_completion=False)
 for command in (check, convert, forms, schema, review):
     questions_app.command()(command)
 
+WriterSpec = Annotated[str | None, typer.Option(metavar="SPEC", help="Model that words questions.")]
+ReviewerSpec = Annotated[
+    str | None, typer.Option(metavar="SPEC", help="Model that judges templates and questions.")
+]
+WriterSees = Annotated[
+    Literal["plan", "answers"],
+    typer.Option(help="What the writer goes by: the plan alone, or its answers, too."),
+]
+EntitiesBy = Annotated[
+    str | None, typer.Option(metavar="SPEC", help="Model that chooses what plans are about.")
+]
+GraphSchema = Annotated[
+    Path | None, typer.Option(help="YAML schema of the graph, if it is not a world.")
+]
+
 OF_A_WORLD = 600
 
 
@@ -85,22 +100,11 @@ def generate(
     corpus: Annotated[
         Path | None, typer.Option(help="Corpus with statements, for support. Default: the world's.")
     ] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="YAML schema of the graph, if it is not a world.")
-    ] = None,
-    writer: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="Model that words questions.")
-    ] = None,
-    reviewer: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="Model that judges templates and questions.")
-    ] = None,
-    writer_sees: Annotated[
-        Literal["plan", "answers"],
-        typer.Option(help="What the writer goes by: the plan alone, or its answers, too."),
-    ] = "plan",
-    entities_by: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="Model that chooses what plans are about.")
-    ] = None,
+    schema: GraphSchema = None,
+    writer: WriterSpec = None,
+    reviewer: ReviewerSpec = None,
+    writer_sees: WriterSees = "plan",
+    entities_by: EntitiesBy = None,
     api: WriterApi = "auto",
     key: Key = None,
 ) -> None:
