@@ -62,6 +62,12 @@ questions_app = typer.Typer(no_args_is_help=True, add_completion=False)
 for command in (check, convert, forms, schema, review):
     questions_app.command()(command)
 
+SupportCorpus = Annotated[
+    Path | None, typer.Option(help="Corpus with statements, for support. Default: the world's.")
+]
+SharedNamesFile = Annotated[
+    Path | None, typer.Option(help="Shared names, JSONL. Default: the world's, or by label.")
+]
 WriterSpec = Annotated[str | None, typer.Option(metavar="SPEC", help="Model that words questions.")]
 ReviewerSpec = Annotated[
     str | None, typer.Option(metavar="SPEC", help="Model that judges templates and questions.")
@@ -94,12 +100,8 @@ def generate(
     domains: Annotated[
         str | None, typer.Option(help="Domains, comma-separated. Default: all of the world's.")
     ] = None,
-    names: Annotated[
-        Path | None, typer.Option(help="Shared names, JSONL. Default: the world's, or by label.")
-    ] = None,
-    corpus: Annotated[
-        Path | None, typer.Option(help="Corpus with statements, for support. Default: the world's.")
-    ] = None,
+    names: SharedNamesFile = None,
+    corpus: SupportCorpus = None,
     schema: GraphSchema = None,
     writer: WriterSpec = None,
     reviewer: ReviewerSpec = None,
