@@ -56,11 +56,10 @@ def printed_where_nothing_can_be_written(folder):
 
 def test_a_row_says_how_its_item_ended(view):
     right, half, failed, pending = (view.line(row) for row in range(view.count))
-    assert (right.id, right.epoch, right.ambiguous) == ("q1", 0, True)
-    assert right.question == "Who directed film 1?"
+    asked = (right.id, right.epoch, right.ambiguous, right.question)
+    assert asked == ("q1", 0, True, "Who directed film 1?")
     assert (right.status, right.tokens, right.seconds) == ("done", 1000, 2.5)
-    assert right.scores == (1.0, 1.0, 1.0)
-    assert half.scores == (0.5, 1.0, 0.0)
+    assert (right.scores, half.scores) == ((1.0, 1.0, 1.0), (0.5, 1.0, 0.0))
     assert (failed.status, failed.error, failed.tokens) == ("failed", "server: gone", 84)
     assert failed.scores == (0.0, 0.0, 0.0)
     assert (pending.status, pending.scores, pending.tokens) == ("pending", (), None)
@@ -74,9 +73,7 @@ def test_what_was_worked_out_here_is_what_scoring_saves(run):
     score(run)
     with RunView.open(run) as after:
         assert list(after.lines()) == worked_out
-        saved = after.summary()
-        assert saved.means[:2] == pytest.approx(summed.means[:2])
-        assert saved.means[2] == pytest.approx(summed.means[2])
+        assert after.summary().means == pytest.approx(summed.means)
 
 
 def test_means_average_a_questions_epochs_first(tmp_path):
@@ -101,10 +98,9 @@ def test_rows_of_many_pages_are_each_their_own(tmp_path):
         for row in (PAGE + 1, 3 * PAGE + 4, 0):
             assert view.line(row).id == f"q{row}"
         assert [line.id for line in view.lines()] == [one.id for one in questions]
-        with pytest.raises(IndexError):
-            view.line(len(questions))
-        with pytest.raises(IndexError):
-            view.line(-1)
+        for row in (len(questions), -1):
+            with pytest.raises(IndexError):
+                view.line(row)
 
 
 def test_scores_that_models_made_are_found(tmp_path, chat_server, monkeypatch):
@@ -112,8 +108,7 @@ def test_scores_that_models_made_are_found(tmp_path, chat_server, monkeypatch):
     judge = f"openai:scripted@{chat_server.url}"
     scoring = {"judge_entities": True, "judge": judge, "matcher": "lexical", "model": None}
     run = make_run(tmp_path / "r", [question(1)], [outcome("Mann")], scoring=scoring)
-    scored = score_answers(run)
-    assert scored.scores.scorer.judge
+    assert score_answers(run).scores.scorer.judge
     with RunView.open(run) as view:
         assert view.line(0).labels == ()
         assert view.label_some(0) == frozenset()
@@ -188,8 +183,7 @@ def test_a_damaged_question_spoils_its_own_row_only(run, body):
         first, second, third, _ = view.lines()
         assert first.scores[2] == 1.0
         assert third.status == "failed"
-        assert second.id == "q2"
-        assert second.status == "done"
+        assert (second.id, second.status) == ("q2", "done")
         view.summary()
         assert [event.kind for event in view.trace(1).events] == ["start", "model"]
 
@@ -223,10 +217,9 @@ def test_a_file_that_is_damaged_beyond_its_records_is_one_line_each(tmp_path):
     file.write_bytes(whole[:middle] + b"\xff" * 50_000 + whole[middle + 50_000 :])
     with RunView.open(run) as view:
         lines = view.lines()
-        assert len(lines) == 60
-        assert sum(line.error is None for line in lines) > 20
         spoiled = [line for line in lines if line.error]
-        assert spoiled
+        assert len(lines) == 60
+        assert 0 < len(spoiled) < 40
         assert all("damaged" in line.error for line in spoiled)
 
 
@@ -282,8 +275,7 @@ def test_a_run_is_followed_while_another_process_writes_it(tmp_path):
         assert len(view.trace(0).events) == 0
         writer.tell("begin", 1)
         assert view.refresh() == {0}
-        assert view.line(0).status == "running"
-        assert len(view.trace(0).events) == 1
+        assert (view.line(0).status, len(view.trace(0).events)) == ("running", 1)
         assert view.refresh() == frozenset()
         writer.tell("turn", 1)
         assert view.refresh() == {0}
@@ -292,8 +284,7 @@ def test_a_run_is_followed_while_another_process_writes_it(tmp_path):
         writer.tell("done", 1, "Mann")
         assert view.refresh() == {0, 1}
         assert [line.status for line in view.lines()] == ["done", "running"]
-        assert view.line(0).scores[2] == 1.0
-        assert view.summary().done == 1
+        assert (view.line(0).scores[2], view.summary().done) == (1.0, 1)
         assert writer.end() == 0
         score(run)
         assert 0 in view.refresh()
@@ -445,9 +436,8 @@ def test_a_studys_folder_stands_for_its_runs(tmp_path):
     folder = StudyFolder.create(tmp_path / "study", record)
     folder.fill({"base": spec(), "expand": spec()}, [question(1)])
     opened = open_runs([tmp_path / "study", folder.run_path("base")])
-    assert [view.name for view in opened] == ["the base", "+ expand"]
-    assert [view.summary().name for view in opened] == ["the base", "+ expand"]
-    for view in opened:
+    for view, name in zip(opened, ("the base", "+ expand"), strict=True):
+        assert (view.name, view.summary().name) == (name, name)
         view.close()
     folder.run_path("expand").joinpath(DATABASE).unlink()
     with pytest.raises(InputError, match="is not a run folder"):
