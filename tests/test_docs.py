@@ -64,7 +64,7 @@ def test_paths_that_the_map_names_exist():
 @pytest.mark.parametrize(
     ("name", "most"),
     [
-        ("task", 7),
+        ("task", 9),
         ("event", 3),
         ("setting", 1),
         ("retriever", 2),
