@@ -5,6 +5,7 @@ import inspect
 import os
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
 
@@ -12,6 +13,8 @@ from branchwise.base.errors import InputError
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_WIDER: Mapping[type, type] = {Path: os.PathLike, int: Integral}
+"""What may stand for a class: an epoch out of a data frame is an integer of numpy's."""
 
 
 def typed_arguments(function: Callable[P, T]) -> Callable[P, T]:
@@ -63,7 +66,7 @@ def _classes(annotation: Any) -> Iterator[type]:
 def _fits(value: Any, classes: tuple[type, ...]) -> bool:
     if isinstance(value, str):
         return str in classes or object in classes
-    return isinstance(value, tuple(os.PathLike if cls is Path else cls for cls in classes))
+    return isinstance(value, tuple(_WIDER.get(cls, cls) for cls in classes))
 
 
 def _name(cls: type) -> str:
