@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.restraints import Restraints
+from branchwise.base.arguments import typed_arguments
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.keys import Keys
 from branchwise.base.process import run_blocking
@@ -106,8 +107,9 @@ def _unknown(function: str, name: str, known: Collection[str]) -> InputError:
 
 
 @_with_options(RunOptions, ScoreOptions)
+@typed_arguments
 def run(
-    questions: str | QuestionSet,
+    questions: str | Path | QuestionSet,
     system: System,
     options: RunOptions | None = None,
     scoring: ScoreOptions | None = None,
@@ -121,17 +123,17 @@ def run(
 ) -> RunResult:
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
-    `questions`: a question set as `--questions` names one, with its `fields` and `separator`
-    (`load_questions`), or one that was loaded. Blocks until every item has ended or the run
-    stopped: `run.state` says which. The fields of `options` and `scoring` may be given by name:
+    `questions`: a question set as `--questions` names one, or its path, with its `fields` and
+    `separator` (`load_questions`), or one that was loaded. Blocks until every item has ended or the
+    run stopped: `run.state` says which. The fields of `options` and `scoring` may be given by name:
     `run(questions, system, limit=20, matcher="llm")`. `ids`: these questions only. `progress`: show
     a bar (lines without a terminal); `observer`: told of each item that ends, instead of that.
     Raises InputError before any work.
     """
     of, scored = options or RunOptions(), scoring or ScoreOptions()
     part = of.part
-    if isinstance(questions, str):
-        source = QuestionSource.parse(questions, fields, separator)
+    if not isinstance(questions, QuestionSet):
+        source = QuestionSource.parse(str(questions), fields, separator)
         questions = load_questions(source, gold_of=gold_of(of.task))
     elif fields or separator:
         raise InputError("these questions are loaded", where="fields", remedy="leave them out")
@@ -162,8 +164,9 @@ def run(
 
 
 @_with_options(PaceOptions)
+@typed_arguments
 def resume(
-    path: Path | str,
+    path: Run | Path | str,
     options: PaceOptions | None = None,
     *,
     corpus: Path | str | None = None,
@@ -185,13 +188,13 @@ def resume(
     `retriever`, `model`, `expander`, `extractor`: the same ones at another address; the rest as in
     `run`. Raises InputError where the system would not be the one that began the run.
     """
-    of = options or PaceOptions()
-    reader = open_run(Path(path))
+    of, path = options or PaceOptions(), run_folder(path)
+    reader = open_run(path)
     counts, begun = reader.progress(), reader.meta
     again = counts["failed"] + len(reader.cut_items()) if retry_failed else 0
     reader.close()
-    priced = of.priced if of.prices else prices_of(Path(path))
-    of = of.model_copy(update={"max_cost": limit_of(Path(path), of.max_cost)})
+    priced = of.priced if of.prices else prices_of(path)
+    of = of.model_copy(update={"max_cost": limit_of(path, of.max_cost)})
     if of.max_cost is not None:
         check_begun(begun, priced)
     restraints = restraints_of(of.max_cost, priced, of.outages)
@@ -219,17 +222,19 @@ def resume(
     return RunResult.of(made)
 
 
+@typed_arguments
 def merge(runs: Iterable[Run | Path | str], out: Path | str) -> RunResult:
     """Join runs of one system over different questions into a new run at `out`.
 
     Its questions are in the order of the runs. What has not ended is left to `resume`. Raises
     InputError where these are not such runs, one is damaged, or `out` is there.
     """
-    merge_runs([run.path if isinstance(run, Run) else Path(run) for run in runs], Path(out))
+    merge_runs([run_folder(run) for run in runs], Path(out))
     return RunResult.of(Run(Path(out), state_of(Path(out))))
 
 
 @_with_options(CostOptions)
+@typed_arguments
 def ask(question: str, system: System, options: CostOptions | None = None) -> "Outcome":
     """Ask one question: the outcome has the answers by branch (`outcome.prediction.answers`).
 
@@ -246,11 +251,12 @@ def ask(question: str, system: System, options: CostOptions | None = None) -> "O
 
 
 @_with_options(JudgingOptions)
+@typed_arguments
 def score(
     run: Run | Path | str | None = None,
     options: JudgingOptions | None = None,
     *,
-    questions: str | None = None,
+    questions: str | Path | None = None,
     fields: Mapping[str, str] | Sequence[str] = (),
     separator: str | None = None,
     predictions: Path | str | None = None,
@@ -267,7 +273,7 @@ def score(
     cannot be had.
     """
     of = options or JudgingOptions()
-    path = run.path if isinstance(run, Run) else Path(run) if run is not None else None
+    path = None if run is None else run_folder(run)
     priced = of.priced if of.prices or path is None else prices_of(path)
     settings = ScoringSettings.of(of, priced, Keys(keys or {}))
     if path is not None and questions is None and predictions is None and task is None:
@@ -277,7 +283,7 @@ def score(
             asked = list(reader.questions())
         return ScoreResult.of(score_answers(path, settings).scores, asked)
     if path is None and questions is not None and predictions is not None:
-        source = QuestionSource.parse(questions, fields, separator)
+        source = QuestionSource.parse(str(questions), fields, separator)
         scored = score_answers(PredictionsFile(Path(predictions), source, task), settings)
         return ScoreResult.of(scored.scores, (item.question for item in scored.settled.items))
     raise InputError(
@@ -287,13 +293,19 @@ def score(
     )
 
 
+@typed_arguments
 def compare(base: Run | Path | str, *others: Run | Path | str) -> ComparedRuns:
     """Runs beside a base, question by question: differences with intervals and corrected tests.
 
     Scores that were not saved are made of names alone; nothing is asked, and nothing is written.
     Raises InputError where the runs cannot be compared.
     """
-    return compare_runs([base, *others])
+    return compare_runs([run_folder(run) for run in (base, *others)])
+
+
+@typed_arguments
+def run_folder(run: Run | Path | str) -> Path:
+    return run.path if isinstance(run, Run) else Path(run)
 
 
 def _observer(

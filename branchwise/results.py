@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from branchwise.base.arguments import typed_arguments
 from branchwise.base.errors import InputError, StoppedWarning, did_you_mean, require, warn
 from branchwise.base.text import printable
 from branchwise.corpora.questions import Question
@@ -42,6 +43,7 @@ class RunResult(Run):
             warn(f"{run.path} stopped: {why}; {go_on}", StoppedWarning)
         return cls(run.path, run.state, run.restraints)
 
+    @typed_arguments
     def trace(self, question: str, epoch: int = 0) -> "QuestionTrace":
         """What was done for one question, step by step: a text in a shell, foldable in a notebook.
 
@@ -195,7 +197,7 @@ class ComparedRuns:
         return _as_html(self._tables, [self.report.systems[0].name])
 
 
-def compare_runs(runs: Sequence[Run | Path | str]) -> ComparedRuns:
+def compare_runs(paths: Sequence[Path]) -> ComparedRuns:
     """Saved scores are read, others are made of names alone; nothing is asked, nothing written.
 
     Raises InputError where fewer than two are given, or they cannot be compared.
@@ -203,9 +205,8 @@ def compare_runs(runs: Sequence[Run | Path | str]) -> ComparedRuns:
     from branchwise.report.run_folders import report_of_runs
     from branchwise.runs.scoring.score import ScoringSettings, score_answers
 
-    if len(runs) < 2:
+    if len(paths) < 2:
         raise InputError("compare needs two runs", remedy="branchwise.compare(base, other)")
-    paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
     names = distinct_names(path.resolve().name for path in paths)
     scored = [
         score_answers(path, ScoringSettings(None, prices_of(path), asks=False, saves=False))

@@ -1,6 +1,6 @@
 """The lexical alignment: which gold branch each predicted branch stands for, by names alone.
 
-Names are compared by what sets the gold branches apart (`branch_names`). Let T_j be the words of
+Names are compared by what sets the gold branches apart (`name_words`). Let T_j be the words of
 gold name j of n (one that comes again in it counts as another one), and df(t) the number of gold
 names with word t. A word weighs ln(n / df(t)), so one that is in all gold names weighs nothing;
 neither does one that is in none. A predicted name with words Q can stand only for the gold names
@@ -22,7 +22,7 @@ own ("Kino (Velmaran city)" for "Kino, Velmara").
 from collections.abc import Iterable, Mapping, Sequence
 
 from branchwise.corpora.questions import DEFAULT_BRANCH
-from branchwise.eval.branch_names import TellingName, TellingNames, telling_names
+from branchwise.eval.name_words import TellingName, TellingNames, telling_names
 from branchwise.eval.qualifiers import read_name, traits_in
 
 MATCHER = "lexical"

@@ -14,7 +14,7 @@ from itertools import filterfalse, pairwise
 from typing import NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS, normalise
-from branchwise.eval.branch_names import name_words, singular
+from branchwise.eval.name_words import name_words, singular
 from branchwise.eval.word_lists import (
     AREAS,
     COMMON_WORDS,

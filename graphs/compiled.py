@@ -15,6 +15,7 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from branchwise.agents.journal import MemoryJournal
+from branchwise.base.arguments import typed_arguments
 from branchwise.base.errors import InputError
 from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.questions import DEFAULT_BRANCH
@@ -93,6 +94,7 @@ class AskedAndClarified(Asked, Clarified):
     """The state between the two."""
 
 
+@typed_arguments
 def build(
     system: System,
     answer_format: str | None = None,
@@ -130,6 +132,7 @@ def build(
     return graph.compile(from_any_loop(checkpointer), name=NODE)
 
 
+@typed_arguments
 def build_clarify(
     system: System,
     *,

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import branchwise
 from branchwise import api
 from branchwise.base.errors import InputError
 from branchwise.cli import load_command
+from branchwise.graphs.compiled import build
 from branchwise.graphs.system import all_settings
 
 ONLY_TYPED = {
@@ -76,6 +78,59 @@ def test_what_is_wrong_is_one_line_with_what_was_meant(call: Callable[[], Any], 
         call()
     assert said in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+SYSTEM = branchwise.System()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda: branchwise.run(3, SYSTEM),
+            "run: questions is of the type int; give a str or Path or QuestionSet",
+        ),
+        (lambda: branchwise.run([{}], SYSTEM), "run: questions is of the type list; give a str or"),
+        (lambda: branchwise.run("q.jsonl", None), "run: system is None; give a System"),
+        (lambda: branchwise.run("q.jsonl", {}), "run: system is of the type dict; give a System"),
+        (lambda: branchwise.run("q.jsonl", SYSTEM, 3), "run: options is of the type int; give a"),
+        (lambda: branchwise.run("q.jsonl", SYSTEM, ids="q"), "run: ids is of the type str; give a"),
+        (lambda: branchwise.run("q.jsonl", SYSTEM, out=3), "run: out is of the type int; give a"),
+        (lambda: branchwise.resume(None), "resume: path is None; give a Run or Path or str"),
+        (lambda: branchwise.merge("S1", "S"), "merge: runs is of the type str; give a list"),
+        (lambda: branchwise.merge(["S1", 2], "S"), "run is of the type int; give a Run or Path"),
+        (lambda: branchwise.ask(None, SYSTEM), "ask: question is None; give a str"),
+        (
+            lambda: branchwise.ask("Who?", "offline"),
+            "ask: system is of the type str; give a System",
+        ),
+        (lambda: branchwise.score(3), "score: run is of the type int; give a Run or Path or str"),
+        (
+            lambda: branchwise.score(questions="q.jsonl", predictions=[]),
+            "score: predictions is of the type list; give a Path or str",
+        ),
+        (lambda: branchwise.compare("a", 2), "compare: others is of the type int; give a Run or"),
+        (lambda: branchwise.load_questions(3), "load_questions: source is of the type int; give a"),
+        (
+            lambda: branchwise.load_questions("csv:q.csv", fields="question=q"),
+            "load_questions: fields is of the type str; give a dict or list",
+        ),
+        (lambda: build("offline"), "build: system is of the type str; give a System"),
+    ],
+)
+def test_an_argument_of_another_type_is_one_line(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        call()
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_questions_are_a_path_or_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"id": "q", "question": "Who?", "answers": ["Mann"]}\n')
+    assert branchwise.load_questions(path) == branchwise.load_questions(str(path))
+    run = branchwise.run(path, branchwise.System(model="offline"), out=tmp_path / "R")
+    assert branchwise.resume(run).state.done == 1
 
 
 def test_records_are_still_read_by_pydantics_rules() -> None:

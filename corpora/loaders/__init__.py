@@ -7,9 +7,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import orjson
 
+from branchwise.base.arguments import typed_arguments
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders.forms import FORM_OF_TASK, FORMS, OWN, QuestionForm, form_of
 from branchwise.corpora.loaders.source import (
@@ -29,8 +31,9 @@ _NO_GOLD = "no-gold"
 _MOST_OF_A_KIND = 1_000
 
 
+@typed_arguments
 def load_questions(
-    source: str | QuestionSource,
+    source: str | Path | QuestionSource,
     *,
     fields: Mapping[str, str] | Sequence[str] = (),
     separator: str | None = None,
@@ -48,8 +51,8 @@ def load_questions(
     does not fit the file, an empty set, duplicate ids, and (unless `require_gold` is False) a
     question without gold: of which kind, `gold_of` says for the form's task, or the form itself.
     """
-    if isinstance(source, str):
-        source = QuestionSource.parse(source, fields, separator)
+    if not isinstance(source, QuestionSource):
+        source = QuestionSource.parse(str(source), fields, separator)
     placed = list(each_question(source))
     task = placed[0].task
     if require_gold:

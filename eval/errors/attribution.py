@@ -1,4 +1,5 @@
-"""Where each answer of an item was lost: the labels of its gold and predicted answers."""
+"""Where each answer of an item was lost: which label of `labels.py` its gold and predicted answers
+get, in the order in which an answer can be lost."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet

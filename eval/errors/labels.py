@@ -2,7 +2,7 @@
 
 Incomplete extraction, incorrect reasoning and wrong tool calls are the kinds that DeepAmbigQA names
 in its error analysis (Ji et al. 2025, arXiv:2511.01323). Here they are computed from the trace, for
-each answer. The others are our own. Several labels may hold for one question.
+each answer, by `attribution.py`. The others are our own. Several labels may hold for one question.
 """
 
 from collections.abc import Callable

@@ -34,7 +34,14 @@ __all__ = [
     "variants_of",
 ]
 
-FOLDERS = ("branches", "ambigqa", "fanoutqa", "condambigqa", "cambignq", "mdcr")
+FOLDERS = (
+    "branches",
+    "ambigqa",
+    "fanoutqa",
+    "condambigqa",
+    "cambignq",
+    "mdcr",
+)
 """Those of the tasks, in the order in which tasks are listed."""
 
 for _folder in FOLDERS:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from branchwise.base.normalise import normalise
 from branchwise.eval.alignment import _similarity, align
-from branchwise.eval.branch_names import telling_names
+from branchwise.eval.name_words import telling_names
 
 KING_KONGS = ["King Kong (1933 film)", "King Kong (1976 film)", "King Kong (2005 film)"]
 HEATS = ["Heat (1986 film)", "Heat (1995 film)"]

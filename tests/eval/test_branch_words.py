@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.eval.alignment import align
-from branchwise.eval.branch_names import name_words
+from branchwise.eval.name_words import name_words
 
 CHAIRMEN = [f"Who was the {n} chairman of the board?" for n in ("2nd", "3rd", "4th", "21st")]
 NUMBERS = """

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,10 @@ from branchwise.base.setting import Setting, declared, digested
 from branchwise.cli import load_command
 from branchwise.commands.declared_options import read_options
 from branchwise.corpora.build import build_corpus
+from branchwise.corpora.loaders import questions_digest
+from branchwise.corpora.questions import Question
 from branchwise.graphs.agent import Agent
+from branchwise.graphs.flows import default_flow
 from branchwise.graphs.sources import check_search
 from branchwise.graphs.system import System, all_settings
 from branchwise.runs.studies.schema import load_study
@@ -45,10 +49,9 @@ def test_option_and_key_of_a_number_make_the_same_system(one):
     most = next((bound.le for bound in one.info.metadata if isinstance(bound, Le)), 7)
     value = min(VALUES[one.kind], most)
     option = one.flag.lstrip("-").replace("-", "_")
-    made = System.of({one.path: value})
-    assert made == read_options(System, {option: value, "corpus": "C"}).model_copy(
-        update={"corpus": None}
-    )
+    others = {"corpus": "C", **({one.setting.module: True} if one.setting.module else {})}
+    read = read_options(System, {option: value, **others})
+    assert read == System.of({one.path: value}).model_copy(update=others)
     assert checked_base({one.word: value}) == {one.word: value}
 
 
@@ -78,6 +81,17 @@ def test_a_digest_holds_what_changes_answers():
     assert digested(Sampling(stream=True, attempts=2)) == {"temperature": None}
     assert digested(Sampling(temperature=1, model="other")) == {"temperature": 1}
     assert [one.flag for one in declared(Sampling)] == ["--temperature", "--stream", "--model"]
+
+
+def test_what_the_user_says_later_is_in_a_digest(tmp_path):
+    """A prompt file of the flow's own is in its systems', what a question brings in its set's."""
+    (tmp_path / "readings.md").write_text("Then: $readings")
+    system, flow = System(prompts=str(tmp_path)), default_flow()
+    assert Agent(system, flow).digest == Agent(System(), flow).digest
+    own = replace(flow, own_prompts=frozenset({"readings"}))
+    assert Agent(system, own).digest != Agent(System(), own).digest
+    asked = [Question(id="q", question="?", meta={"follow_ups": [text]}) for text in ("a", "b")]
+    assert questions_digest(asked[:1]) != questions_digest(asked[1:])
 
 
 def test_the_page_of_study_files_names_every_key():

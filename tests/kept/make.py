@@ -1,7 +1,10 @@
-"""Makes the runs of this folder, and what commands say of them: `python tests/kept/make.py`.
+"""Makes the runs of this folder, and what commands say of them.
 
-Run by hand, once, by the commit that a redesign must keep to: `test_kept.py` holds every later one
-to these files. A run here has every kind of event that a scripted server can bring about.
+    .venv/bin/python tests/kept/make.py
+
+`test_kept.py` holds every later commit to these files: they are made anew only by one that changes
+scores or digests on purpose. A run here has every kind of event that a scripted server can bring
+about.
 """
 
 import json
@@ -80,7 +83,10 @@ def main() -> None:
     for folder in (files, expected):
         shutil.rmtree(folder, ignore_errors=True)
     shutil.move(place, files)
-    shutil.rmtree(files / "C" / "index")
+    for made in ("index", "mentions", "titles"):
+        # An index, and what commands keep of the corpus: all are made when they are needed.
+        shutil.rmtree(files / "C" / made, ignore_errors=True)
+    (files / "study" / "lock").unlink(missing_ok=True)
     for file in files.rglob("run.sqlite"):
         # As an archive: reading it leaves nothing beside it.
         with closing(sqlite3.connect(file)) as connection:

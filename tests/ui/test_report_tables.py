@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.breakdowns import bins_of
 from branchwise.report.study_report import StudyReport
 from branchwise.report.table import CellValue, Table
 from branchwise.report.tables import report_tables
@@ -171,3 +172,9 @@ def test_every_row_fits_its_columns_and_names_are_safe_and_different() -> None:
         keys = [column.key for column in found.columns]
         assert len(set(keys)) == len(keys)
         assert all(len(cells) == len(keys) for cells in found.rows)
+
+
+def test_questions_are_in_bins_by_their_own_meta() -> None:
+    meta_of = {"q1": {"domain": "film"}, "q2": {"domain": "film"}, "q3": {"domain": "ape"}}
+    [(_, _, analysis)] = make_report([BASE], meta_of=meta_of).analysed
+    assert bins_of(analysis.places("meta.domain")) == {"ape": {"q3"}, "film": {"q1", "q2"}}

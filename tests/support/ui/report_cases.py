@@ -130,9 +130,12 @@ def make_report(
     *,
     title: str = "modules",
     meta: Mapping[str, Any] | None = None,
+    meta_of: Mapping[str, Mapping[str, Any]] | None = None,
     questions: Sequence[tuple[str, Answers, int]] = QUESTIONS,
 ) -> StudyReport:
-    made = [question(*one, meta or {}) for one in questions]
+    """`meta`: of every question; `meta_of`: by a question's id, its own beside that."""
+    own = meta_of or {}
+    made = [question(*one, {**(meta or {}), **own.get(one[0], {})}) for one in questions]
     systems = [
         SystemReport(case.name, scored(case, made), case.changes, *case.place, case.base)
         for case in cases
