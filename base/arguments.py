@@ -37,7 +37,7 @@ def typed_arguments(function: Callable[P, T]) -> Callable[P, T]:
                     raise InputError(
                         f"{name} is {what}",
                         where=function.__name__,
-                        remedy=f"give a {' or '.join(dict.fromkeys(names))}",
+                        remedy=f"give {' or '.join(dict.fromkeys(names))}",
                     )
         return function(*args, **kwargs)
 

@@ -23,21 +23,20 @@ from support.chat_server import say
 from support.runs.clarifying import ANSWERED, QUESTIONS, option_of, reply, stage_of, write_questions
 
 # Of "Michael Mann" 4 of 12 characters are gold's "Mann", which is whole in it; the other answers
-# are gold's, but for the two of q3, which has no gold. Each question's precision and recall, as
-# sums over what was said, and over the two that gold has of q1 and q2.
-ALONE = ((1 / 3 + 1, 2), (2, 2)), ((1, 1), (1, 2)), ((0, 2), (0, 0))
+# are gold's. Each ambiguous question's precision and recall, as sums over what was said, and over
+# the two that gold has; q3, which has one reading, is in no score.
+ALONE = ((1 / 3 + 1, 2), (2, 2)), ((1, 1), (1, 2))
 ONE = ((1 / 3, 1), (1, 2))
-NONE = ((0, 0), (0, 2))
+UNANSWERED = ((0, 1), (0, 2))
 # The second "Cooper" stands beside "Guillermin", which has "er", too: 2 of 6, and 2 of 10.
 TWICE = ((1 + 1 / 3, 2), (1 + 1 / 5, 2))
 COMBINATIONS = {
-    # q2 is called unambiguous, q3 ambiguous.
-    "default": ((ALONE[0], NONE, ALONE[2]), (1 / 3, 1 / 2, 1 / 2), (0, 0, 0)),
+    # q2 is called unambiguous, which counts as one wrong answer.
+    "default": ((ALONE[0], UNANSWERED), (1 / 3, 1 / 2, 1 / 2), (0, 0, None)),
     # The answers tell all three rightly.
-    "answers-to-detect": ((ALONE[0], ALONE[1]), (1, 1, 1), (0, 0, 0)),
-    # What q3 is asked back with is not of the form.
-    "answers-to-ask": ((ONE, NONE), (1 / 3, 1 / 2, 1 / 2), (0, 0, 1)),
-    "answers": ((ONE, TWICE), (1, 1, 1), (0, 0, 0)),
+    "answers-to-detect": ((ALONE[0], ALONE[1]), (1, 1, 1), (0, 0, None)),
+    "answers-to-ask": ((ONE, UNANSWERED), (1 / 3, 1 / 2, 1 / 2), (0, 0, None)),
+    "answers": ((ONE, TWICE), (1, 1, 1), (0, 0, None)),
 }
 ORACLES = {
     "default": (ALONE[0], ALONE[1]),
