@@ -240,6 +240,23 @@ def test_who_finds_no_free_process_in_time_is_told_so(built_kg: Path) -> None:
         assert running.result().kind == "timeout"
 
 
+def test_a_query_waits_three_times_as_long_as_it_may_run_and_loses_no_turn() -> None:
+    with opened(None, workers=1) as (pool, _):
+        taken = pool._turns.take(LONG)
+        assert "free within 0.03 s" in str(failure_of(pool, COUNTRIES, 0.01))
+        with pytest.raises(KgError, match=r"free within 0\.01 s"):
+            pool.prepare(COUNTRIES, 0.01)
+        pool._turns.give(taken)
+        assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
+
+
+@pytest.mark.parametrize(("processors", "expected"), [(1, 2), (5, 5), (64, 8)])
+def test_there_are_as_many_processes_as_processors(monkeypatch, processors, expected):
+    monkeypatch.setattr(pool_module, "usable_cores", lambda: processors)
+    with opened(None) as (pool, _):
+        assert pool._workers == expected
+
+
 def test_closing_ends_what_runs_and_leaves_nothing(built_kg: Path) -> None:
     files = open_files()
     with opened(built_kg, workers=2) as (pool, keeper), ThreadPoolExecutor(3) as threads:

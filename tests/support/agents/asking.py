@@ -1,6 +1,6 @@
 """Asking a caller whose waits are recorded, with a journal that remembers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,6 @@ KEY = "sk-test-0123456789abcdef"
 QUESTION = (SystemMessage("Answer."), HumanMessage("Who directed Heat?"))
 both_protocols = pytest.mark.parametrize("api", ["chat", "responses"])
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-MakeCaller = Callable[..., ModelCaller]
 
 
 @dataclass
