@@ -58,8 +58,10 @@ if TYPE_CHECKING:
 def _used_prompts(system: System, parts: GraphParts) -> set[str]:
     flow, stages = parts.flow, parts.flow.stages or (parts.flow,)
     settings = {"search"} if parts.tools else {"given", "direct"}
-    names = {name for one in stages for setting, name in one.prompts.items() if setting in settings}
-    names |= {*(one.format.repair for one in stages), *flow.own_prompts}
+    names = {
+        name for stage in stages for setting, name in stage.prompts.items() if setting in settings
+    }
+    names |= {*(stage.format.repair for stage in stages), *flow.own_prompts}
     names |= {name for section in flow.sections(system) for name in section.names}
     if parts.tools:
         tools = [tool.name for tool in parts.tools]
@@ -68,7 +70,7 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
     if parts.models.expander:
         names = set(map(parts.prompts.where_expanded, names))
         names |= EXPANDER_PROMPTS if parts.searcher else {"expander"}
-        names |= {one.readings for one in stages}
+        names |= {stage.readings for stage in stages}
     if parts.models.extractor:
         names |= {"extractor"}
         names |= {"extractor_several"} if parts.extracts_by == "search" else set()
@@ -195,11 +197,13 @@ class Agent:
         system, parts, flow = self.system, self._parts, self.flow
         # The system's own settings whose values answers depend on, where their module is on.
         settings = {
-            one.name: system.asked(one.name) if one.setting.of_task else getattr(system, one.name)
-            for one in all_settings()
-            if len(one.path) == 1
-            and one.setting.changes == "answers"
-            and (one.setting.module is None or getattr(system, one.setting.module))
+            setting.name: system.asked(setting.name)
+            if setting.setting.of_task
+            else getattr(system, setting.name)
+            for setting in all_settings()
+            if len(setting.path) == 1
+            and setting.setting.changes == "answers"
+            and (setting.setting.module is None or getattr(system, setting.setting.module))
         }
         tools = [
             convert_to_openai_tool(tool)

@@ -99,7 +99,7 @@ def _titles_then_bearers(searches: Sequence[TitleSearch]) -> list[FoundTitle]:
     listed = list(titles.values())[::-1]
     bearers = [one for search in searches if search.tool == NAMES_TOOL for one in search.found]
     known, borne = (Counter(one.name for one in things) for things in (listed, bearers))
-    return [*listed, *(one for one in bearers if borne[one.name] > known[one.name])]
+    return [*listed, *(bearer for bearer in bearers if borne[bearer.name] > known[bearer.name])]
 
 
 def _is_same(one: FoundTitle, other: FoundTitle) -> bool:
@@ -234,7 +234,9 @@ def _failed(problem: str) -> TitleSearch:
 def _titled(name: str, passages: Sequence[Passage]) -> FoundTitle:
     """A title of passages, with the first sentence of the one that begins with its name."""
     words, start = folded(name), 2 * len(name) + 8
-    begins = (one for one in passages if folded(one.text[:start])[: len(words)] == words)
+    begins = (
+        passage for passage in passages if folded(passage.text[:start])[: len(words)] == words
+    )
     lead = next(begins, passages[0])
     about = _SENTENCE_END.split(lead.text[: 4 * MAX_ABOUT_CHARS].strip(), maxsplit=1)[0]
     return FoundTitle(lead.id, _line(lead.title, MAX_TITLE_CHARS), name, _line(about))

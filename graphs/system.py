@@ -349,9 +349,9 @@ DEFAULT_SYSTEM = System()
 SETTINGS = tuple(declared(System))
 """Every setting of its own."""
 MODULES: Mapping[str, str] = {
-    one.name: one.setting.module
-    for one in SETTINGS
-    if one.setting.module and one.path[0] == "roles"
+    setting.name: setting.setting.module
+    for setting in SETTINGS
+    if setting.setting.module and setting.path[0] == "roles"
 }
 """By the role whose model is asked, the setting of the module that asks it."""
 
@@ -361,5 +361,7 @@ def all_settings() -> tuple[Declared, ...]:
     """Every setting that users write, in the order in which help lists them: those of tasks stand
     where `asking` does."""
     fields = list(System.model_fields)
-    first = [one for one in SETTINGS if fields.index(one.path[0]) < fields.index("asking")]
+    first = [
+        setting for setting in SETTINGS if fields.index(setting.path[0]) < fields.index("asking")
+    ]
     return (*first, *asking_settings().values(), *SETTINGS[len(first) :])

@@ -148,10 +148,10 @@ def next_kg_call(
         return (search, {"text": phrase, "kind": "property"}) if phrase else None
     if query is None or view.queried or not view.properties:
         return None
-    numbers = [thing.iri.removeprefix(_ENTITY) for thing in bearers]
+    numbers = [bearer.iri.removeprefix(_ENTITY) for bearer in bearers]
     terms = [
-        f"wd:{number}" if re.fullmatch(r"Q\d+", number) else f"<{thing.iri}>"
-        for number, thing in zip(numbers, bearers, strict=True)
+        f"wd:{number}" if re.fullmatch(r"Q\d+", number) else f"<{bearer.iri}>"
+        for number, bearer in zip(numbers, bearers, strict=True)
     ]
     id = view.properties[0].id
     by = f"wdt:{id}" if re.fullmatch(r"P\d+", id) else f"<{id}>"
@@ -168,9 +168,9 @@ def kg_answers(question: str, view: KgView) -> dict[str, list[str]]:
     for iri, value in view.rows:
         by_thing.setdefault(iri, []).append(value)
     answers: dict[str, list[str]] = {}
-    for thing in view.bearers(asked_name(question)):
-        if thing.iri in by_thing:
-            answers.setdefault(thing.reading, []).extend(by_thing[thing.iri])
+    for bearer in view.bearers(asked_name(question)):
+        if bearer.iri in by_thing:
+            answers.setdefault(bearer.reading, []).extend(by_thing[bearer.iri])
     answers = {reading: list(dict.fromkeys(values)) for reading, values in answers.items()}
     return answers if len(answers) != 1 else {"default": next(iter(answers.values()))}
 

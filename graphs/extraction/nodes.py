@@ -107,7 +107,7 @@ def make_extract_by_search_node(caller: ModelCaller, prompts: Prompts) -> GraphN
         searches = list(dict.fromkeys(searched(result.call) for result in results))
         known, extracts = asked_words(context.question, readings), state.get("extracts") or {}
         # The passages that were not read yet, or not for what is searched for now, each once.
-        materials = {one.key: one for result in results for one in result.materials}
+        materials = {material.key: material for result in results for material in result.materials}
         sought = [
             Sought(material, tuple(found_by[key]))
             for key, material in materials.items()
