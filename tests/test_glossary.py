@@ -45,6 +45,7 @@ def texts_of(file: Path) -> set[str]:
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
 
 
+@pytest.mark.slow
 def test_the_words_of_a_label_are_written_once() -> None:
     words = {label.words for label in Label}
     home = Path(labels.__file__).resolve()

@@ -63,6 +63,7 @@ def measured(part: str) -> dict[str, int]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["all", *ROOMS])
 def test_the_house_is_as_large_as_stated(part):
     stated, there = STATED[part], measured(part)

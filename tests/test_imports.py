@@ -63,6 +63,7 @@ def test_help_loads_no_heavy_library(arguments, needed):
     }
 
 
+@pytest.mark.slow
 def test_every_package_that_is_imported_is_required_by_name():
     project = PROJECT["project"]
     extras = [line for extra in project["optional-dependencies"].values() for line in extra]

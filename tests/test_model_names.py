@@ -31,6 +31,7 @@ def texts() -> list[Path]:
     return [path for path in (*ROOT.glob("*.md"), *paths) if path.suffix in TEXTS]
 
 
+@pytest.mark.slow
 def test_nothing_that_a_user_reads_offers_a_retired_model() -> None:
     named = {str(path.relative_to(ROOT)): retired_in(path.read_text("utf-8")) for path in texts()}
     assert {

@@ -25,6 +25,7 @@ def private_parts(code: str) -> list[str]:
     return ["".join(groups) for groups in USES.findall(code)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_private_part_is_used(room: str) -> None:
     found = {str(file): private_parts(file.read_text("utf-8")) for file in product_files(room)}
@@ -32,6 +33,7 @@ def test_no_private_part_is_used(room: str) -> None:
     assert {file: names for file, names in found.items() if names} == {}
 
 
+@pytest.mark.slow
 def test_model_clients_have_their_private_parts_to_themselves() -> None:
     """LangChain's models are called by methods that each defines; the others are public."""
     text = "\n".join(file.read_text("utf-8") for file in product_files("agents"))

@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from support.rooms import ROOT, product_files
 
 
@@ -28,5 +30,6 @@ def types_in_several_modules() -> dict[str, list[str]]:
     return {name: files for name, files in homes.items() if len(files) > 1}
 
 
+@pytest.mark.slow
 def test_no_public_type_is_defined_in_two_modules():
     assert types_in_several_modules() == {}

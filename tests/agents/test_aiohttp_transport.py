@@ -118,6 +118,7 @@ async def test_what_is_sent_is_what_httpx_was_given(client):
     assert [value for name, value in second["headers"] if name.lower() == "cookie"] == ["seat=7"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [True, False])
 def test_callers_of_many_threads_and_loops_leave_nothing(chat_server, closed, caplog):
     chat_server.play(lambda _: say("here"))

@@ -300,6 +300,7 @@ async def test_a_stream_that_ends_without_a_finish_reason_is_cut(chat_server, ma
     assert (await error_of(make_caller(stream=True, attempts=1))).kind == "cut"
 
 
+@pytest.mark.slow
 @both_ways
 async def test_a_hanging_server_is_a_timeout_and_asked_again(chat_server, make_caller, stream):
     awake = itertools.chain([hang()], itertools.repeat(say("awake")))

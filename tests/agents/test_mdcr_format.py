@@ -132,6 +132,7 @@ def test_no_text_of_its_signs_raises(text):
     parse_answer(f"<ans>1</ans><cond>{text}", MDCR)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["yes", "no", "0", "4"]), GROUPS, st.text(alphabet="ab .\n", max_size=20))
 def test_an_answer_survives_being_written(answer, groups, prose):
     written = f"{prose}<ans>{answer}</ans> <cond>{json.dumps(groups)}</cond>"

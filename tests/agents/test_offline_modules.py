@@ -171,6 +171,7 @@ HOSTILE = st.text(max_size=60) | st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(
     st.lists(HOSTILE, min_size=1, max_size=6).map("\n".join),
     st.sampled_from(["expander", "extractor", "answer_with_tools", "conditions_with_tools"]),
@@ -184,6 +185,7 @@ def test_no_message_breaks_any_role(text, prompt, searched):
         assert parse_answer(said, FORMATS[name]).how == "strict"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "many",
     ["- a\n" * 50_000, f"- a{' ' * 100_000}b\n- c", "\n" * 100_000, "question " * 50_000],

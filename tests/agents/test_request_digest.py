@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -46,6 +47,7 @@ def plain(schema: Any, asked: list[BaseMessage]) -> str:
     return hashlib.sha256(BEFORE + body).hexdigest()
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_digest_does_not_depend_on_the_requests_before_it(data):
     conversation, asked = ConversationDigest(), list[BaseMessage]()

@@ -67,6 +67,7 @@ def test_an_invalid_call_is_shown_again_as_it_was_written():
     assert rendered.content == "```tool\n{broken\n```"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [" ", "\n", "[ ", "name ", "<", "local_retriever "])
 def test_a_long_run_is_no_written_call_and_is_read_once(run):
     assert not is_written_call(run * 200_000, ["local_retriever"])

@@ -35,6 +35,7 @@ def searched(tmp_path_factory):
     return search(asks_once, system, questions, folder / "run"), folder / "run"
 
 
+@pytest.mark.slow
 def test_support_and_cost_are_those_of_the_run(searched):
     rows, _ = searched
     assert [row.support for row in rows] == [1.0, 0.5]

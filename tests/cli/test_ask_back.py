@@ -192,6 +192,7 @@ def test_hostile_texts_are_shown_as_texts(at_terminal: Any, chat_server: Any) ->
     assert " ".join(terminal.output.split()).count("long") >= 60
 
 
+@pytest.mark.slow
 def test_a_program_is_told_the_options(options: list[str], type_in: Any, chat_server: Any) -> None:
     code, out, err = type_in("ask", HEAT, *options, "--json")
     assert code == NOT_CHOSEN == 3
@@ -203,6 +204,7 @@ def test_a_program_is_told_the_options(options: list[str], type_in: Any, chat_se
     assert "option" not in map(stage_of, chat_server.requests)
 
 
+@pytest.mark.slow
 def test_a_program_chooses_and_has_the_answer_with_its_passages(options, type_in):
     code, out, err = type_in("ask", HEAT, *options, "--json", "--choose", "2")
     assert (code, err) == (0, "")
@@ -224,6 +226,7 @@ def test_a_program_chooses_and_has_the_answer_with_its_passages(options, type_in
         assert {one["option"] for one in everything["passages"]} == set(OPTIONS)
 
 
+@pytest.mark.slow
 def test_without_a_terminal_the_options_are_printed(options: list[str], type_in: Any) -> None:
     code, out, err = type_in("ask", HEAT, *options)
     assert code == NOT_CHOSEN
@@ -233,6 +236,7 @@ def test_without_a_terminal_the_options_are_printed(options: list[str], type_in:
     assert (code, out.splitlines()[0]) == (0, RICHARDS)
 
 
+@pytest.mark.slow
 def test_a_choice_that_is_none_is_bad_input_with_the_options(options, type_in):
     for choice, *more in (("7",), ("1,7", "--json")):
         code, out, err = type_in("ask", HEAT, *options, "--choose", choice, *more)
@@ -241,6 +245,7 @@ def test_a_choice_that_is_none_is_bad_input_with_the_options(options, type_in):
         assert err.endswith(f"branchwise: --choose: unknown option 7; {POSSIBLE}\n")
 
 
+@pytest.mark.slow
 def test_a_question_with_one_reading_is_answered(options: list[str], type_in: Any) -> None:
     code, out, _ = type_in("ask", KONG, *options)
     assert code == 0

@@ -109,6 +109,7 @@ def test_missing_question_file_and_unknown_format(complain, tmp_path):
     assert "condambigqa" in complain("run", "--questions", "condamb:x.json")
 
 
+@pytest.mark.slow
 def test_an_index_of_another_corpus_is_refused(complain, lines, questions, corpus, tmp_path):
     other = lines("other.jsonl", {"id": "p9", "contents": "Other\nA different text."})
     build_corpus(str(other), tmp_path / "D")

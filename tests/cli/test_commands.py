@@ -51,6 +51,7 @@ def model(chat_server, monkeypatch):
     return f"openai:scripted@{chat_server.url}"
 
 
+@pytest.mark.slow
 def test_every_command_has_help_with_an_example(type_in):
     groups = {"corpus": ("build", "index", "search", "info"), "tools": ("list",)}
     commands = [("demo",), ("ask",), ("run",), ("resume",), ("ablate",), ("score",), ("report",)]
@@ -98,6 +99,7 @@ def test_shells_complete_the_words_of_a_choice(typed, words):
     assert [one.value for one in completed.get_completions([*typed], first)] == [first]
 
 
+@pytest.mark.slow
 def test_a_run_is_scored_reported_exported_and_scored_again(
     type_in, corpus, questions, model, chat_server, tmp_path
 ):
@@ -156,6 +158,7 @@ def test_a_question_that_is_no_text_is_asked_with_replacements(type_in, corpus):
     assert "question  Who directed Heat\ufffd?" in err
 
 
+@pytest.mark.slow
 def test_a_resumed_run_counts_what_had_ended_before(type_in, tmp_path, model, chat_server):
     path = tmp_path / "q.jsonl"
     path.write_text("\n".join(json.dumps(QUESTION | {"id": f"q{n}"}) for n in range(3)))
@@ -173,6 +176,7 @@ def test_a_resumed_run_counts_what_had_ended_before(type_in, tmp_path, model, ch
     assert "3/3 ended" in err
 
 
+@pytest.mark.slow
 def test_runs_of_different_questions_are_not_compared_in_silence(type_in, tmp_path):
     for name in ("a", "b"):
         path = tmp_path / f"{name}.jsonl"
@@ -262,6 +266,7 @@ def test_an_interrupt_before_the_command_line_is_there_is_one_line():
     assert (ended.returncode, ended.stderr) == (1, "branchwise: interrupted\n")
 
 
+@pytest.mark.slow
 def test_results_are_printed_apart_from_what_plug_ins_print():
     """`echo` and `console` keep standard output, which is standard error for everything else."""
     root = Path(__file__).parents[2]

@@ -59,6 +59,7 @@ def expected_row(said: str, name: str) -> list[str]:
     return re.split(r"\s{1,}", row.strip())[1:]
 
 
+@pytest.mark.slow
 def test_a_pilot_says_what_to_expect_and_the_same_command_goes_on(run, chat_server, tmp_path):
     code, said, _ = run("--pilot", 5)
     assert code == 0
@@ -106,6 +107,7 @@ def test_a_dry_run_asks_nothing_and_goes_by_the_pilot_or_by_an_earlier_run(
     assert not (tmp_path / "S").exists()
 
 
+@pytest.mark.slow
 def test_what_the_real_command_refuses_the_dry_run_refuses(
     run: TypeIn, type_in: TypeIn, questions: Path, model: str, tmp_path: Path
 ) -> None:
@@ -163,6 +165,7 @@ def study(questions: Path, prices: Path, model: str, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_study_has_a_pilot_and_an_estimate_of_each_system_and_of_all(
     type_in: TypeIn, study: Path, chat_server: ChatServer, tmp_path: Path
 ) -> None:
@@ -201,6 +204,7 @@ def test_a_study_without_a_limit_of_output_is_refused_in_its_dry_run(type_in, st
         assert "nothing answers at http://127.0.0.1:9/v1" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -220,6 +224,7 @@ def test_a_pilot_says_that_tool_calls_came_as_text(run, chat_server, tmp_path, t
     assert "  12 x tool calls written as text: --tool-protocol text" in err
 
 
+@pytest.mark.slow
 def test_a_pilot_says_that_no_answer_could_be_read(run, type_in, chat_server, tmp_path):
     usage = {"prompt_tokens": 100, "completion_tokens": 50}
     chat_server.play(lambda body: say("I am not sure.", usage=usage))

@@ -68,6 +68,7 @@ def test_ask_shows_readings_and_spans_as_they_come(type_in, model, corpus):
     ]
 
 
+@pytest.mark.slow
 def test_run_keeps_modules_and_roles_and_resume_takes_them_elsewhere(
     type_in, model, corpus, questions, tmp_path
 ):

@@ -9,6 +9,8 @@ from branchwise.runs.store import open_run
 from support.chat_server import call, say
 from support.corpora.small import bm25_corpus
 
+pytestmark = pytest.mark.slow
+
 QUESTION = {"id": "q1", "question": "Who directed Heat?", "answers": {"default": ["Michael Mann"]}}
 ANSWER = say('{"answers": {"default": ["Michael Mann"]}}')
 

@@ -60,6 +60,7 @@ def lines(server: ListingServer, name: str = "scripted", keys: Keys | None = Non
     return list(shutdown_warnings([f"openai:{name}@{server.url}"], keys or Keys({}), {}, TODAY))
 
 
+@pytest.mark.slow
 def test_run_ask_and_ablate_say_it_in_one_line_and_answer_all_the_same(
     server, type_in, questions, tmp_path
 ) -> None:

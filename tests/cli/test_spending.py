@@ -10,6 +10,8 @@ import yaml
 
 from support.chat_server import Body, ChatServer, say
 
+pytestmark = pytest.mark.slow
+
 TypeIn = Callable[..., tuple[int, str, str]]
 ANSWER = json.dumps({"reasoning": "r", "answers": {"Heat film": ["Mann"]}})
 QUESTION = {"question": "Who directed Heat?", "answers": {"Heat (1995 film)": ["Michael Mann"]}}

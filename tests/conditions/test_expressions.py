@@ -73,6 +73,7 @@ def expressions():
     )
 
 
+@pytest.mark.slow
 @given(expressions())
 def test_what_is_written_is_read_back(expression):
     assert parse_expression(str(expression)) == expression

@@ -95,6 +95,7 @@ def test_what_says_something_else_is_not_taken(line, text, why):
     assert slip(text, line) == why
 
 
+@pytest.mark.slow
 def test_the_grammars_own_sentences_are_as_they_should_be():
     for one in CLAIMS:
         for phrase in one.phrases:

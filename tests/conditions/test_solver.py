@@ -211,6 +211,7 @@ def test_contained_groups_are_left_out_after_conditions_became_sentences():
     assert [one.conditions for one in solution.derivations["A-c1",]] == [("A-q",)]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6))
 def test_the_order_of_what_is_not_ordered_changes_nothing(seed):
     """Relations, values, and the order within expressions; the order of documents only by which of

@@ -107,6 +107,7 @@ def test_a_table_says_what_the_product_states(page: Path) -> None:
     assert tables_in(page) == made, "make them again: python -m support.corpora.doc_tables"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("page", [FORMAT, DATA_PAGE], ids=lambda page: page.stem)
 def test_every_command_of_a_page_runs(page: Path, typed: Callable[[str], int]) -> None:

@@ -65,6 +65,7 @@ def test_more_passages_than_there_are_gives_all_of_them():
     assert index.rank([], 3) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @settings(max_examples=15, deadline=None)
 @given(count=st.integers(1, 70), seed=st.integers(0, 5))
@@ -101,6 +102,7 @@ def test_ids_are_read_only_where_scores_tie():
     assert [s.row for s in ranked(scored, 2, lambda row: pytest.fail("read"))] == [0, 1]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), max_size=8), st.integers(1, 8), st.randoms())
 def test_a_ranking_is_the_sort_by_score_then_id_in_whatever_order_it_came(scores, k, random):
     scored = [Scored(row, score) for row, score in enumerate(scores)]

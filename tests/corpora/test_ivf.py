@@ -40,6 +40,7 @@ def made(tmp_path):
     return vectors, folder
 
 
+@pytest.mark.slow
 def test_more_lists_are_probed_for_more_recall(made):
     vectors, folder = made
     few, many = choose_probes(folder, vectors, 0.5), choose_probes(folder, vectors, 0.999)
@@ -48,6 +49,7 @@ def test_more_lists_are_probed_for_more_recall(made):
     assert few.probes <= many.probes <= many.lists
 
 
+@pytest.mark.slow
 def test_what_is_found_has_its_exact_inner_product(made):
     import faiss
 

@@ -70,6 +70,7 @@ def lucene(texts, query):
     return sorted(found, key=lambda one: (-round(one[1], 9), -one[0]))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     texts=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9), min_size=1),

@@ -225,6 +225,7 @@ RECORDS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(record=RECORDS)
 def test_the_short_way_reads_what_the_long_way_reads(record):

@@ -217,6 +217,7 @@ def test_a_set_without_any_gold_answers_is_no_mistake(type_in: Typed, tmp_path: 
     ]
 
 
+@pytest.mark.slow
 def test_many_mistakes_of_a_kind_are_counted(type_in: Typed, tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text("\n".join(line(n, answers=["A", ""]) for n in range(3_000)))

@@ -55,6 +55,7 @@ def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("branchwise.corpora.table_rows._MOST_CELL_BYTES", 100)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("layout", LAYOUTS)
 @settings(max_examples=60, deadline=None)
@@ -68,6 +69,7 @@ def test_an_array_is_read_as_the_standard_library_reads_it(
         assert rows(path, strict=strict) == values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["plain", "as it is", "compact"])
 @settings(max_examples=60, deadline=None)
 @given(values=OBJECTS)
@@ -243,6 +245,7 @@ def test_a_quotation_mark_swallows_no_rows(tmp_path: Path, content: bytes, line:
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"))
 
 
+@pytest.mark.slow
 @given(table=st.lists(st.tuples(CELLS, CELLS), max_size=5), delimiter=st.sampled_from(",;\t|"))
 def test_what_python_writes_as_csv_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, table: list[tuple[str, str]], delimiter: str

@@ -152,6 +152,7 @@ def test_a_server_that_seems_gone_is_asked_once_more(server, client, fault):
     assert client.search(["q"], 1)[0][0].passage.id == "q-1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "sign"),
     [
@@ -213,6 +214,7 @@ def test_pauses_grow_and_end(server):
     assert all(most / 2 <= wait <= most for wait, most in zip(waits, longest, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [hangs(), hangs(b'{"result'), drips()])
 def test_a_server_that_never_ends_is_left(server, fault):
     client = SearchServer(server.url, RequestBounds(attempts=1, seconds=0.3, total=10))

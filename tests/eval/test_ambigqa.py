@@ -137,6 +137,7 @@ def drawn(draw):
     return sentence(), annotations, answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_scores_are_those_of_an_independent_script(seed, tmp_path):
     draw = random.Random(seed)

@@ -42,6 +42,7 @@ async def run(items: Items, concurrency: int, monkeypatch: pytest.MonkeyPatch) -
     await runner._answer_all(items.all, items.answer, concurrency)
 
 
+@pytest.mark.slow
 async def test_where_items_keep_the_process_busy_few_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     items = Items(count=20, work=1.0)
     await run(items, 1000, monkeypatch)
@@ -49,6 +50,7 @@ async def test_where_items_keep_the_process_busy_few_begin(monkeypatch: pytest.M
     assert items.begun == 20
 
 
+@pytest.mark.slow
 async def test_where_it_keeps_up_all_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     items = Items(count=200, work=0.0, together=50)
     await asyncio.wait_for(run(items, 50, monkeypatch), 60)

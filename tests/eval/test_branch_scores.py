@@ -140,6 +140,7 @@ def test_agrees_with_scipy(edges: list[set[int]]) -> None:
     assert len(matching(edges)) == expected
 
 
+@pytest.mark.slow
 @given(EDGES, st.randoms(use_true_random=False))
 def test_order_changes_nothing(edges: list[set[int]], order: random.Random) -> None:
     shuffled = order.sample(edges, len(edges))

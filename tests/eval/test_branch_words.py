@@ -127,6 +127,7 @@ WORDS = ("film", "version", "remake", "Kong", "directed", "in", "the", "of")
 FILLERS = st.lists(st.sampled_from(WORDS))
 
 
+@pytest.mark.slow
 @given(YEARS, st.integers(1800, 2099), FILLERS, st.randoms(use_true_random=False))
 def test_a_year_decides_in_any_order_of_words(years, year, words, order):
     gold = [f"Who directed the {n} film King Kong?" for n in years]

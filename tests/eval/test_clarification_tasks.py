@@ -208,6 +208,7 @@ GOLD_QUESTION = "Which version: the 2002 film, or the book?"
 texts = st.lists(st.sampled_from(["the", "film", "book", "or", ","]), max_size=9).map(" ".join)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(texts, texts.filter(bool)), min_size=1, max_size=5))
 @pytest.mark.parametrize("order", [1, 4])
 def test_sums_give_sacrebleus_corpus_score(order: int, pairs: list[tuple[str, str]]) -> None:

@@ -89,6 +89,7 @@ def answer_in_text(reference, candidate):
     return sum(one for one, _ in counts), sum(found for _, found in counts)
 
 
+@pytest.mark.slow
 @needs_data
 def test_accuracy_of_published_answers_is_that_of_the_definition():
     draw = random.Random(7)

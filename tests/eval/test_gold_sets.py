@@ -142,6 +142,7 @@ ANSWERS = st.dictionaries(NAMES, st.lists(st.sampled_from("ABCDx"), max_size=3),
 TASKS = st.sampled_from([get_task("branches"), get_task("ambigqa")])
 
 
+@pytest.mark.slow
 @given(TASKS, st.lists(GOLD, min_size=1, max_size=3), GOLD, ANSWERS)
 def test_one_more_alternative_never_lowers_the_main_metric(task, gold_sets, more, answers):
     def main(*sets):
@@ -151,6 +152,7 @@ def test_one_more_alternative_never_lowers_the_main_metric(task, gold_sets, more
     assert main(*gold_sets, more) == max(main(*gold_sets), main(more))
 
 
+@pytest.mark.slow
 @given(TASKS, st.lists(GOLD, min_size=2, max_size=4), ANSWERS, st.randoms(use_true_random=False))
 def test_the_order_of_gold_sets_changes_nothing(task, gold_sets, answers, draw):
     def found(sets):
@@ -174,6 +176,7 @@ def test_a_question_with_one_gold_set_is_left_as_it_is(gold, answers):
     assert each_gold_set([one]) == [one]
 
 
+@pytest.mark.slow
 @given(st.lists(GOLD, min_size=1, max_size=4), st.data())
 def test_any_gold_set_can_be_the_branches_and_none_is_lost(gold_sets, data):
     asked = question(*gold_sets)

@@ -72,6 +72,7 @@ def test_equivalent_ids_are_one_and_then_equal_groups_too() -> None:
     assert as_one(groups("ac", "bc", "d"), {"b": "a"}) == groups("ac", "d")
 
 
+@pytest.mark.slow
 @given(GROUPS, GROUPS)
 def test_the_mapping_has_the_greatest_sum_of_all(said: IdGroups, gold: IdGroups) -> None:
     few, many = sorted([sorted(said, key=sorted), sorted(gold, key=sorted)], key=len)
@@ -82,6 +83,7 @@ def test_the_mapping_has_the_greatest_sum_of_all(said: IdGroups, gold: IdGroups)
     assert sum(pair.f1 for pair in mapped_groups(said, gold)) == pytest.approx(best)
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(IDS), max_size=5), GROUPS, st.randoms())
 def test_order_of_groups_and_ids_changes_nothing(said, gold, random):
     shuffled = [list(reversed(group)) + group[:1] for group in reversed(said)]
@@ -90,6 +92,7 @@ def test_order_of_groups_and_ids_changes_nothing(said, gold, random):
     assert relaxed_sums(groups_of("yes", shuffled), gold) == before
 
 
+@pytest.mark.slow
 @given(GROUPS, GROUPS, st.frozensets(st.sampled_from("uvw"), min_size=1))
 def test_a_group_that_shares_no_id_never_raises_precision(said, gold, added):
     for sums in (exact_sums, relaxed_sums):
@@ -97,6 +100,7 @@ def test_a_group_that_shares_no_id_never_raises_precision(said, gold, added):
         assert sums(said | {added}, gold)._replace(said=0) == sums(said, gold)._replace(said=0)
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 5).flatmap(
         lambda n: st.tuples(*[st.frozensets(GROUP, min_size=n, max_size=n)] * 2)

@@ -171,6 +171,7 @@ async def test_replies_are_repaired_once_and_failures_accept_nothing(
         assert problem in report.to_json()["failed"][0]["why"]
 
 
+@pytest.mark.slow
 async def test_more_than_forty_are_recorded_as_not_asked(chat_server):
     gold = {"default": [f"gold {n:02d}" for n in range(45)]}
     item = an_item({"default": [f"given {n:02d}" for n in range(42)]}, gold)

@@ -26,6 +26,7 @@ def test_the_difference_is_over_all_grades_of_all_questions() -> None:
     assert (found.low, found.high) == (pytest.approx(0.1), pytest.approx(0.4))
 
 
+@pytest.mark.slow
 def test_ranks_agree_by_hand() -> None:
     # Ranks 1 2 3 4 and 1 3 2 4: 1 - 6 (1 + 1) / (4 (16 - 1)).
     found = rank_correlation([[(0.1, 0.0), (0.2, 0.5)], [(0.3, 0.4), (0.9, 1.0)]])
@@ -40,6 +41,7 @@ def test_grades_that_are_all_the_same_have_no_ranks_to_agree() -> None:
     assert mean_difference([]).mean is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(GRADES, GRADES), min_size=3, max_size=30))
 def test_it_is_the_rank_correlation_of_scipy(pairs: list[tuple[float, float]]) -> None:
     grades = np.array(pairs)

@@ -399,6 +399,7 @@ def test_epochs_with_the_same_names_count_once():
     assert [(one.id, one.epoch) for one in found.differences] == [("q1", 0), ("q2", 0)]
 
 
+@pytest.mark.slow
 @given(*[st.integers(0, 30)] * 4)
 def test_kappa_is_that_of_an_independent_computation(both, lexical_only, llm_only, neither):
     counts = (both, lexical_only, llm_only, neither)

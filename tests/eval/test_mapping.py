@@ -70,6 +70,7 @@ def test_a_name_that_two_readings_are_shown_by_names_neither():
         read_mapping('{"n1": "Heat"}', request)
 
 
+@pytest.mark.slow
 @given(
     st.text()
     | st.recursive(

@@ -201,6 +201,7 @@ EVENTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(EVENTS, max_size=4), max_size=5))
 def test_the_work_of_items_adds_up_and_survives_another_process(items):
     apart = [pickle.loads(pickle.dumps(module_work(events))) for events in items]

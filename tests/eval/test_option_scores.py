@@ -141,6 +141,7 @@ def test_the_order_of_options_and_forms_changes_nothing(predicted, gold, random)
     assert found == option_sums(predicted, gold)
 
 
+@pytest.mark.slow
 @given(sides, sides.map(lambda side: [[text, text[:2]] for text in side]))
 def test_the_published_sums_are_difflibs_with_a_mapping_for_each(predicted, gold):
     def shares(p, forms):

@@ -95,6 +95,7 @@ def test_holm_leaves_out_what_was_not_tested():
     assert holm([0.6, 0.7]) == [1.0, 1.0]
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_holm_is_monotone_capped_and_blind_to_order(p_values, shuffler):
     adjusted = holm(p_values)

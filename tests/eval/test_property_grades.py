@@ -55,6 +55,7 @@ def best_sums(grades: Grades, rows: int, columns: int) -> tuple[float, float]:
     return max(found)
 
 
+@pytest.mark.slow
 @given(matrices())
 def test_the_alignment_is_the_best_of_all(matrix: tuple[Grades, int, int]) -> None:
     grades, rows, columns = matrix

@@ -127,6 +127,7 @@ def test_published_numbers_are_shown_where_they_are_asked_for(run_folder: Path) 
     assert "## Published" not in run("report", run_folder, "--markdown", "-")
 
 
+@pytest.mark.slow
 async def test_published_numbers_are_shown_where_the_questions_say_so(tmp_path: Path) -> None:
     said = question("q1", HEATS).model_copy(update={"meta": {"benchmark": "deepambigqa"}})
     path = await one_answered(tmp_path / "run", [said])

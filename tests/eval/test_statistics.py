@@ -264,6 +264,7 @@ def test_swapping_the_systems_turns_the_signs(values):
         assert (one.low, one.high) == pytest.approx((-two.high, -two.low))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(SIDES, st.randoms(use_true_random=False))
 def test_order_of_items_changes_nothing(values, shuffler):
@@ -284,6 +285,7 @@ def test_equal_systems_do_not_differ(values):
         assert (found.low, found.high) == (0, 0)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(SIDES)
 def test_numbers_agree_with_each_other(values):

@@ -303,6 +303,7 @@ def test_systems_together_are_unknown_where_one_is() -> None:
     assert together([one, None]) is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=30), st.integers(0, 100))
 def test_the_expected_total_lies_in_its_range(read: list[int], more: int) -> None:
     found = sample(*map(outcome, read)).estimate(len(read) + more, PRICES, 8).tokens

@@ -172,6 +172,7 @@ def test_addresses_stay_and_paths_become_absolute(parts: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_tools_are_named_by_what_comes_and_goes(parts: Path) -> None:
     factors = {"tools": [KG, SEARCH, ["wikisparql"], ["wikisparql", *SEARCH], []]}
     assert names(parts, base={**BASE, "tools": SEARCH}, factors=factors) == [

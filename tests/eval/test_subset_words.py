@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from branchwise.eval.tasks import get_task
 from branchwise.report.html.page import render_html
 from branchwise.report.tables import report_tables
@@ -11,6 +13,7 @@ from support.ui.report_cases import make_report
 from support.ui.svg_figures import svg_files
 
 
+@pytest.mark.slow
 def test_every_table_asks_the_task() -> None:
     own = make_report()
     task = get_task("branches")
@@ -42,6 +45,7 @@ def test_condambigqas_are_told_by_their_conditions() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_trace_app_and_the_page_speak_the_tasks_words() -> None:
     how = Arrangement(subset="unambiguous")
     assert in_words(how, 1, 3, task="condambigqa").startswith("1 of 3 questions: one condition")

@@ -55,6 +55,7 @@ BASE: Answers = {"q1": (["a"], ["a", "b"]), "q2": (["a", "b", "c"], ["d"]), "q3"
 OTHER: Answers = {"q1": (["a"], ["a"]), "q2": (["a", "b", "c"], ["a"]), "q3": (["a"], ["b"])}
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(ANSWERS)
 def test_score_and_interval_are_those_of_drawn_questions(answers: Answers) -> None:
@@ -112,6 +113,7 @@ def swapped(base: Answers, other: Answers) -> float:
     return extreme / 2 ** len(ids)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(ANSWERS, st.data())
 def test_the_p_value_is_that_of_all_swaps(base: Answers, data: st.DataObject) -> None:

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.loaders import load_questions
 
 BENCHMARKS = Path(__file__).parents[2] / "examples" / "benchmarks"
 
 
+@pytest.mark.slow
 def test_the_mdcr_set_is_small_and_has_every_kind_of_question():
     file = BENCHMARKS / "mdcr.json"
     assert file.stat().st_size < 300_000

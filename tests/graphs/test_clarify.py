@@ -177,6 +177,7 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     opened.close()
 
 
+@pytest.mark.slow
 def test_a_checkpointer_without_asynchronous_methods_will_do(system, connection):
     graph = build_clarify(system, checkpointer=SqliteSaver(connection))
     assert asked_in(graph.invoke({"question": HEAT}, THREAD)) == ASKED
@@ -305,6 +306,7 @@ def test_killed_while_it_answers_it_repeats_what_was_under_way(begin, chat_serve
     assert len(again) <= 2
 
 
+@pytest.mark.slow
 def test_it_answers_the_options_of_what_it_asks_back(system: System) -> None:
     end = build(system, "clarify").invoke({"question": HEAT})
     assert end["answers"] == {"the 1995 film": ["Michael Mann"], "the 1986 film": ["Richards"]}

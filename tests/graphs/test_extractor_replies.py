@@ -132,6 +132,7 @@ def test_more_than_fifty_pieces_are_dropped_unless_they_touch_one() -> None:
     assert read_spans(joined, passage).kept[0] == "w000x w001x w002x"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [".", "…", "[", "-", "`", '"', " ", "\x1b", "none ", "1) "])
 def test_a_megabyte_of_one_sign_is_read_in_no_time(sign: str) -> None:
     found = read_spans(sign * (1_000_000 // len(sign)) + "x", PASSAGE)
@@ -240,6 +241,7 @@ def test_a_passage_that_holds_handles_takes_nothing_from_the_others() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [".", "#", "[", "-", "1", " ", "passage", "Passage 1 ", "p", "{"])
 def test_a_megabyte_of_one_sign_is_taken_apart_in_no_time(sign: str) -> None:
     read_sections(sign * (1_000_000 // len(sign)) + "x", MATERIALS)

@@ -110,6 +110,7 @@ def test_json_that_is_no_list_of_texts_is_read_as_lines(text: str) -> None:
     assert read_readings(text).kept == ()
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_lines_are_counted_and_not_listed() -> None:
     found = read_readings("\n".join(f"reading {n}" for n in range(100_000)))
     assert len(found.kept) == 14

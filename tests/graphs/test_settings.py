@@ -234,6 +234,7 @@ def test_a_rule_says_the_same_everywhere(settings, base, what, refused):
     assert str(of_study.where).endswith("s.yaml:1")
 
 
+@pytest.mark.slow
 def test_an_index_that_is_not_there_is_refused_alike(tmp_path: Path, refused: Any) -> None:
     (tmp_path / "p.jsonl").write_text(json.dumps({"id": "p1", "contents": "Heat\nMann."}))
     build_corpus(str(tmp_path / "p.jsonl"), tmp_path / "C")

@@ -61,6 +61,7 @@ def ids(text):
     return [block[1:].split("]")[0] for block in text.split("\n\n") if block.startswith("[")]
 
 
+@pytest.mark.slow
 def test_the_next_passage_takes_the_place_of_one_that_was_shown(results):
     first, second = results(search(), search())
     assert len(ids(first)) == len(ids(second)) == 1
@@ -80,6 +81,7 @@ def test_of_one_turn_the_second_call_names_what_the_first_shows(results):
     assert first.split("]")[0] in second
 
 
+@pytest.mark.slow
 def test_calls_of_one_turn_find_as_many_passages_as_they_ask_for(results, tmp_path):
     many = bm25_corpus(tmp_path, {f"p{n}": f"Heat {n}\nHeat is a novel." for n in range(24)})
     found = [ids(text) for text in results(calls(SEARCH, SEARCH, SEARCH), k=8, corpus=str(many))]

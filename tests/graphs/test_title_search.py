@@ -151,6 +151,7 @@ async def test_a_retriever_that_fails_is_recorded_and_the_graph_is_still_asked(e
     assert len(search.found) == 2
 
 
+@pytest.mark.slow
 async def test_a_graph_that_fails_and_a_retriever_that_hangs_are_recorded() -> None:
     held = EchoRetriever(held=True)
     kg = Bearers(error=KgError("busy", "ask again later"))
@@ -187,6 +188,7 @@ async def test_hostile_titles_and_texts_stay_on_their_line() -> None:
     assert len(item) < 40 + MAX_ABOUT_CHARS
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.text(max_size=30), st.text(max_size=300)), max_size=8))
 def test_every_thing_has_one_line(texts: list[tuple[str, str]]) -> None:
     import asyncio

@@ -60,6 +60,7 @@ def agent_turn(body):
 SCRIPT = by_role(expander=say("1. no\n"), extractor=say("NONE"), agent=agent_turn)
 
 
+@pytest.mark.slow
 def test_a_question_comes_back_with_answers_how_and_evidence(chat_server, system):
     chat_server.play(SCRIPT)
     end = asyncio.run(build(system).ainvoke({"question": f" {HEAT}\n"}))
@@ -75,6 +76,7 @@ def test_a_question_comes_back_with_answers_how_and_evidence(chat_server, system
     assert set(end) == {"answers", "prediction", "how", "problem", "evidence", "usage"}
 
 
+@pytest.mark.slow
 def test_it_asks_what_a_run_asks(chat_server, system):
     chat_server.play(SCRIPT)
     asyncio.run(build(system).ainvoke({"question": HEAT}))
@@ -91,6 +93,7 @@ def test_it_asks_what_a_run_asks(chat_server, system):
     assert [body["messages"] for body in chat_server.requests[len(whole) :]] == whole
 
 
+@pytest.mark.slow
 def test_it_is_invoked_without_an_event_loop_and_with_several(chat_server, system):
     chat_server.play(SCRIPT)
     graph = build(system)
@@ -108,6 +111,7 @@ def test_it_is_invoked_without_an_event_loop_and_with_several(chat_server, syste
     assert asyncio.run(within_a_loop())["how"] == "strict"
 
 
+@pytest.mark.slow
 def test_streams_the_steps_within(chat_server, system):
     chat_server.play(SCRIPT)
     graph, options = build(system), {"stream_mode": "updates", "subgraphs": True}
@@ -146,6 +150,7 @@ def conversation(system, **compiled):
     return outer.compile(**compiled)
 
 
+@pytest.mark.slow
 def test_is_a_node_of_another_graph(chat_server, system):
     chat_server.play(SCRIPT)
     outer = conversation(system)
@@ -154,6 +159,7 @@ def test_is_a_node_of_another_graph(chat_server, system):
     assert {"ask:branchwise:agent", "tell"} <= set(outer.get_graph(xray=2).nodes)
 
 
+@pytest.mark.slow
 def test_many_at_once_do_not_mix(chat_server, system):
     chat_server.play(SCRIPT)
     graph = build(system)
@@ -167,6 +173,7 @@ def test_many_at_once_do_not_mix(chat_server, system):
     assert asyncio.run(all_of_them()) == [{"default": [f"film{n}"]} for n in range(24)]
 
 
+@pytest.mark.slow
 def test_a_checkpointer_keeps_threads_apart_and_questions_too(chat_server, system):
     chat_server.play(SCRIPT)
     outer = conversation(system, checkpointer=InMemorySaver())
@@ -222,6 +229,7 @@ def test_what_cannot_be_had_is_refused_before_anything_is_asked(system, tmp_path
         build(system, "poems")
 
 
+@pytest.mark.slow
 def test_the_budget_holds_here_too(chat_server, system):
     system = system.model_copy(
         update={"budget": Budget(turns=40, calls=100), "expand": False, "extract": False}
@@ -239,6 +247,7 @@ def test_the_package_is_imported_without_langgraph():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_what_langgraph_json_names_is_opened_and_answers(tmp_path, monkeypatch):
     import importlib.util
 
@@ -267,6 +276,7 @@ def test_what_langgraph_json_names_is_opened_and_answers(tmp_path, monkeypatch):
         part.get_context_jsonschema()
 
 
+@pytest.mark.slow
 def test_the_page_about_it_says_what_works(corpus, tmp_path, monkeypatch, capsys):
     (tmp_path / "C").symlink_to(corpus)
     monkeypatch.chdir(tmp_path)

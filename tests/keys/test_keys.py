@@ -237,6 +237,7 @@ def test_a_redirect_to_another_server_is_not_followed_by_either_protocol(type_in
         assert not any(other.sent.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["\\", "%", "&#x0", "\\u00", "\\\\/"])
 def test_a_long_run_of_what_escapes_is_read_once(monkeypatch, run):
     """Read from each of its characters, a run of this length would take hours."""

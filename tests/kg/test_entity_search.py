@@ -173,6 +173,7 @@ def test_an_iri_that_could_end_the_query_is_not_put_into_it() -> None:
         assert not any("DROP" in seen.parameters["query"] for seen in search.endpoint.requests)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("endpoint", "seconds"),
     [

@@ -13,6 +13,7 @@ GZIP = {"Content-Encoding": "gzip"}
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/sparql-results+json\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reaction",
     [
@@ -31,6 +32,7 @@ def test_a_deadline_covers_the_whole_answer(reaction: Reaction) -> None:
     assert "in time" in error.text
 
 
+@pytest.mark.slow
 def test_a_hanging_server_gives_its_places_back() -> None:
     with FaultyServer() as server:
         server.play(hang())

@@ -105,6 +105,7 @@ def test_a_question_that_is_not_answered_teaches_nothing(asked: KgError | None) 
     assert numbers.startswith("In this graph P57 has no name here")
 
 
+@pytest.mark.slow
 def test_numbers_beyond_twelve_are_counted() -> None:
     many = " ".join(f"wd:Q{number}" for number in range(1_000, 2_200))
     (_, numbers) = notes_on(f"VALUES ?s {{ wd:Q3 {many} }} ?s wdt:P57 ?x FILTER(false)")

@@ -78,6 +78,7 @@ def test_a_servers_words_bring_no_paths_addresses_or_control_characters() -> Non
     assert "cannot read (path) at (address)" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit", [b"a", b"a.", b"a+", b"\n", b" ", b"<title>", b"/a", b"1.", b"at "]
 )

@@ -25,6 +25,7 @@ def one(query: str, languages: str = "en") -> list[str]:
     return [row[0] for row in table(query, languages)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [
@@ -49,12 +50,14 @@ def test_places_for_labels(query: str) -> None:
     assert one(query) == [COOPER, PLAIN]
 
 
+@pytest.mark.slow
 def test_what_has_no_label_is_called_by_the_end_of_its_address() -> None:
     assert one("SELECT ?cLabel { wd:Q3 wdt:P31 ?c }") == ['"Q6"']
     assert one("SELECT ?uLabel { wd:Q1 wdt:P856 ?u }") == ['"http://films.example/kong/"']
     assert one("SELECT ?pLabel { wd:Q1 ?p wd:Q3 }") == ['"P57"']
 
 
+@pytest.mark.slow
 def test_languages_are_tried_in_order() -> None:
     query = "SELECT ?fLabel { ?f wdt:P31 wd:Q11424 SERVICE }"
     assert one(query, "de,en") == ['"King Kong (Film)"@de', KONG]
@@ -69,6 +72,7 @@ def test_a_label_that_is_read_before_its_thing_is_found_is_nothing() -> None:
     assert table(query) == [(f"<{WD}Q3>", "")]
 
 
+@pytest.mark.slow
 def test_labels_that_only_an_inner_filter_reads() -> None:
     inner = "{{ ?f wdt:P57 ?d FILTER(CONTAINS(?dLabel, 'Cooper')) }}"
     films = f"SELECT ?f {{{{ ?f wdt:P31 wd:Q11424 {{}} {inner} }}}}"
@@ -110,6 +114,7 @@ def test_a_text_that_labels_make_too_long_is_refused() -> None:
     assert error.value.kind == "resources"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "condition",
     [

@@ -88,6 +88,7 @@ def test_labels_are_added_to_rows_and_change_nothing_else(number: int) -> None:
     assert rows(STORE, prepare(query).text) == sorted(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", NUMBERS[::3])
 def test_preparing_twice_is_preparing_once(number: int) -> None:
     query = f"SELECT ?a ?aLabel ?bDescription ?cAltLabel {{ {GROUPS[number]} {SERVICE} }}"

@@ -90,6 +90,7 @@ def test_what_is_hidden_in_a_string_would_be_asked_without_preparing() -> None:
         assert listener.seen == 1
 
 
+@pytest.mark.slow
 def test_no_attack_that_is_prepared_asks_anyone() -> None:
     rng = random.Random(7)
     with Listener() as listener:

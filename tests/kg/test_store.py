@@ -21,6 +21,7 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "place"), [("g.nt", ":3: "), ("g.ttl", ": ")])
 def test_a_literal_without_end_is_refused(tmp_path: Path, name: str, place: str) -> None:
     statement = f'<http://a.example/3> <http://a.example/name> "{"x" * 2**24}" .\n'

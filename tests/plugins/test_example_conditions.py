@@ -99,6 +99,7 @@ def test_a_model_is_told_what_to_correct(change, said):
     assert said in result.content
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.text("ABc-_ ", max_size=4), st.text("c12ab() ANDOR", max_size=20)),
     st.dictionaries(st.text("ABc12-", max_size=5), st.booleans()),

@@ -122,6 +122,7 @@ def test_numbers_of_every_kind_are_taken(
     assert (values(scores), scores.failures) == ([value], [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expression", "said"),
     [
@@ -182,6 +183,7 @@ def test_a_text_of_a_metric_is_shown_as_one_harmless_line(write: Write) -> None:
     assert column.note == "found: one ?two ?"
 
 
+@pytest.mark.slow
 def test_the_function_itself_may_be_named_from_python() -> None:
     @metric
     def of_texts(item: AnsweredItem) -> float:
@@ -274,6 +276,7 @@ async def test_a_run_keeps_its_metrics_and_goes_on_without_those_that_are_gone(
         assert score(folder, metrics=[again]).aggregates["all"]["texts"].mean == 10.0
 
 
+@pytest.mark.slow
 def test_run_checks_its_metrics_first_and_keeps_where_they_are(
     tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,7 @@ async def brief(state: AgentState):
     assert found.nodes[0]["update"]["readings"] == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_a_node_before_the_answer_answers_in_the_agents_place(play):
     code = '''
 @node("before_answer")

@@ -282,6 +282,7 @@ def found():
 '''
 
 
+@pytest.mark.slow
 def test_a_search_that_hangs_is_given_up_and_the_next_is_made_anew(write: Write) -> None:
     found = open_plugin(write(HANGS))
     assert found.search(["a"], 1)[0][0].passage.id == "made-1"
@@ -309,6 +310,7 @@ def test_an_installed_retriever_is_found_by_its_name(
         open_retriever(tmp_path / "C", "by-words")
 
 
+@pytest.mark.slow
 def test_a_run_searches_with_it_and_is_resumed_from_another_folder(
     write: Write, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -333,6 +335,7 @@ def test_a_run_searches_with_it_and_is_resumed_from_another_folder(
         resume(tmp_path / "R")
 
 
+@pytest.mark.slow
 def test_a_study_varies_it_and_its_metrics_stand_in_its_report(
     write: Write, corpus: Path, tmp_path: Path, type_in: Callable[..., tuple[int, str, str]]
 ) -> None:

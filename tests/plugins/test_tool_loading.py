@@ -63,6 +63,7 @@ def test_neighbours_are_imported_and_count_and_folders_may_share_their_names(tmp
     assert find_plugin(specs[1], "tools").object == "newer"
 
 
+@pytest.mark.slow
 def test_entry_points_are_found_by_name_with_their_version(install):
     install("bw_plug_one", ECHO, {"echo": "echo"}, version="2.1")
     assert installed_tools()["echo"] == "bw_plug_one==2.1"

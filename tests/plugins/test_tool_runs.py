@@ -75,6 +75,7 @@ def raises(error):
     return raising
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gives", "line"),
     [
@@ -200,6 +201,7 @@ def notes(word: str) -> str:
 '''
 
 
+@pytest.mark.slow
 def test_a_resumed_run_finds_its_tools_from_any_folder_calls_none_again_and_refuses_other_code(
     chat_server, tmp_path, monkeypatch
 ):

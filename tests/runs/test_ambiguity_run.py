@@ -61,6 +61,7 @@ def listed(body: Any) -> Any:
     return say(json.dumps({"answers": found}) if asked in SAID else "hard")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "answer", "none_listed"), [("default", verdicts, None), ("answers", listed, 1 / 5)]
 )
@@ -98,6 +99,7 @@ def test_what_is_told_fits_the_way(chat_server, make_system, questions, tmp_path
         run(questions, System(protocol="guided"), out=tmp_path / "S", task=TASK.name)
 
 
+@pytest.mark.slow
 def test_offline_says_whether_passages_tell_several_readings(tmp_path: Path) -> None:
     folder = Path(__file__).parents[2] / "examples" / "films"
     corpus = tmp_path / "C"

@@ -70,6 +70,7 @@ def test_questions_back_of_a_model_are_scored_and_read_back_from_an_export(
     assert '"clarification_question": "Which film' in told
 
 
+@pytest.mark.slow
 def test_offline_asks_back_in_the_form(tmp_path: Path) -> None:
     folder = Path(__file__).parents[2] / "examples" / "films"
     corpus = tmp_path / "C"

@@ -75,6 +75,7 @@ ANSWERS = ("answer_precision", "answer_recall", "answer_f1")
 DETECTION = ("accuracy", "ambiguous_precision", "ambiguous_recall")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", COMBINATIONS)
 def test_errors_of_each_stage_are_carried_through(made_by: Any, protocol: str) -> None:
     sums, detection, wrong_forms = COMBINATIONS[protocol]
@@ -87,6 +88,7 @@ def test_errors_of_each_stage_are_carried_through(made_by: Any, protocol: str) -
     assert found.counts.failed == found.counts.format_errors == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ORACLES)
 def test_gold_or_predicted_answers_or_the_gold_question(made_by: Any, protocol: str) -> None:
     assert means(score(made_by("clarified", protocol)), *ANSWERS) == expected(ORACLES[protocol])
@@ -103,6 +105,7 @@ def test_where_the_options_are_gold_answers_are_right_or_contain_a_right_one(mad
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shots", [0, 4])
 def test_in_a_dialogue_the_gold_options_are_what_the_user_says(made_by, chat_server, shots):
     found = score(made_by("clarified", "dialogue", of_dialogue, shots=shots))
@@ -142,6 +145,7 @@ def test_each_stage_has_what_it_needs_and_an_option_is_asked_once(made_by, chat_
     assert "Who made King Kong, Which film: the 1933 film" in asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "protocol"),
     [
@@ -190,6 +194,7 @@ def outcomes(made: Any) -> list[Any]:
     return [row.outcome for row in reader.items()]
 
 
+@pytest.mark.slow
 def test_a_question_back_that_cannot_be_read_leaves_the_verdict(made_by: Any) -> None:
     made = made_by("clarify", "default", unreadable("question"))
     first = outcomes(made)[0]
@@ -205,6 +210,7 @@ def test_a_question_back_that_cannot_be_read_leaves_the_verdict(made_by: Any) ->
     assert {one["how"] for one in outcomes(alone)} == {"failed"}
 
 
+@pytest.mark.slow
 def test_listed_answers_that_cannot_be_read_give_no_verdict_and_are_not_told(made_by, chat_server):
     made = made_by("clarify", "answers", unreadable("answers"))
     assert {one["how"] for one in outcomes(made)} == {"failed"}
@@ -255,6 +261,7 @@ def test_a_text_that_is_not_of_the_form_is_told_where_it_was_asked(made_by: Any)
     )
 
 
+@pytest.mark.slow
 def test_reports_show_its_answers_and_its_detection(made_by: Any) -> None:
     runs = [(one, score_answers(made_by("clarify", one))) for one in ("default", "answers")]
     report = report_of_runs(runs)
@@ -265,6 +272,7 @@ def test_reports_show_its_answers_and_its_detection(made_by: Any) -> None:
     assert "answers to the options" in render_html(report)
 
 
+@pytest.mark.slow
 def test_the_report_names_the_evidence(made_by, type_in, tmp_path, corpus):
     searched = made_by("clarify", "default")
     system = System(**{**searched.open().system, "corpus": None, "k": None, "tools": ()})
@@ -278,12 +286,14 @@ def test_the_report_names_the_evidence(made_by, type_in, tmp_path, corpus):
     assert "evidence of bare: none" in out
 
 
+@pytest.mark.slow
 def test_no_fork_enters_it(made_by: Any) -> None:
     made = made_by("clarify", "default")
     with pytest.raises(InputError, match="clarify has its own graph, which a fork cannot enter"):
         make_fork(made.path, "q1", 2)
 
 
+@pytest.mark.slow
 def test_gold_answers_stand_beside_those_that_stand_for_them(made_by: Any) -> None:
     made = made_by("clarify", "answers-to-ask")
     with RunView.open(made.path) as view:

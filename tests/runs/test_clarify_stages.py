@@ -44,6 +44,7 @@ def deeds(path: Path, item: int = 0) -> list[Any]:
     return [(event.kind, event.body.without_around()) for event in events_of(path, item)]
 
 
+@pytest.mark.slow
 def test_the_trace_does_not_depend_on_which_option_is_answered_first(
     chat_server: Any, make_system: Any, one_question: str, tmp_path: Path
 ) -> None:
@@ -66,6 +67,7 @@ def test_the_trace_does_not_depend_on_which_option_is_answered_first(
     assert options == ["the 1995 film", "the 1986 film"]
 
 
+@pytest.mark.slow
 def test_what_an_option_did_before_another_failed_is_in_the_trace(
     chat_server: Any, make_system: Any, one_question: str, tmp_path: Path
 ) -> None:
@@ -130,6 +132,7 @@ def test_tokens_that_are_spent_in_a_stage_are_spent_for_the_others(
     ]
 
 
+@pytest.mark.slow
 def test_only_so_many_options_are_answered(chat_server, make_system, one_question, tmp_path):
     many = ", ".join(f"film {n}" for n in range(MAX_OPTIONS + 8))
 
@@ -230,6 +233,7 @@ variant: subsequence
 """
 
 
+@pytest.mark.slow
 def test_a_study_varies_the_combinations(chat_server, make_system, type_in, tmp_path):
     chat_server.play(reply)
     write_questions(tmp_path)

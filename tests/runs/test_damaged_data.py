@@ -27,6 +27,7 @@ NT = "".join(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::branchwise.base.errors.StoppedWarning")
 def test_a_wrong_passage_stops_the_run_and_resume_goes_on(tmp_path: Path) -> None:
     corpus = bm25_corpus(tmp_path, FILMS)

@@ -16,6 +16,8 @@ from support.chat_server import search_then_answer
 from support.runs.studies import design_of, four_systems, reply
 from support.stores import damage, edited
 
+pytestmark = pytest.mark.slow
+
 FLIP_EVENT = "UPDATE events SET body = CAST(replace(body, 'Heat', 'Heap') AS BLOB) WHERE item = 2"
 
 

@@ -34,6 +34,7 @@ def counts(run: Path) -> tuple[int, int, int]:
     return progress["done"], progress["failed"], progress["pending"]
 
 
+@pytest.mark.slow
 def test_cut_answers_are_told_and_asked_again(command, chat_server, tmp_path, type_in):
     half = Answer('{"answers": {"default": ["An', finish="length")
     chat_server.play([say(GOOD), half, call("local_retriever", query="Heat"), half])
@@ -56,6 +57,7 @@ def test_cut_answers_are_told_and_asked_again(command, chat_server, tmp_path, ty
     assert len(chat_server.requests) == 6
 
 
+@pytest.mark.slow
 def test_a_server_that_always_breaks_off_is_told_as_interrupted(
     command: Command, chat_server: ChatServer, tmp_path: Path, type_in: TypeIn
 ) -> None:
@@ -70,6 +72,7 @@ def test_a_server_that_always_breaks_off_is_told_as_interrupted(
     assert type_in("resume", tmp_path / "R", "--retry-failed")[0] == 0
 
 
+@pytest.mark.slow
 def test_question_after_question_that_fails_alike_stops_the_run(
     command: Command, chat_server: ChatServer, tmp_path: Path, type_in: TypeIn
 ) -> None:
@@ -84,6 +87,7 @@ def test_question_after_question_that_fails_alike_stops_the_run(
     assert counts(tmp_path / "R") == (ENDLESS + 5, 0, 0)
 
 
+@pytest.mark.slow
 def test_questions_that_a_server_fails_at_stop_no_run_that_answers_others(
     command: Command, chat_server: ChatServer, tmp_path: Path
 ) -> None:

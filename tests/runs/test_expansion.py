@@ -63,6 +63,7 @@ def test_readings_stand_at_the_end_of_the_one_user_message(expand_one, chat_serv
     assert "response_format" not in expander
 
 
+@pytest.mark.slow
 def test_a_megabyte_and_terminal_escapes_do_no_harm(expand_one):
     hostile = f"\x1b]0;owned\x07{'x' * 900_000}\n\x1b[2J{READINGS[0]}\n$readings {READINGS[1]}"
     _, expansion, prompt = expand_one(say(hostile))
@@ -95,6 +96,7 @@ def test_an_expander_that_fails_leaves_the_question_as_it_stands(expand_one, exp
     assert row.outcome["error"] is None
 
 
+@pytest.mark.slow
 def test_an_expander_that_hangs_leaves_the_question_as_it_stands(expand_one):
     row, expansion, prompt = expand_one(hang(), budget={"seconds": 1.0})
     assert expansion["error"].startswith("timeout: ")

@@ -85,6 +85,7 @@ async def test_where_nothing_bears_the_name_the_expander_goes_by_memory(chat_ser
     assert [one["found"] for one in expansion["looked"]] == [[]]
 
 
+@pytest.mark.slow
 def test_a_fork_goes_on_behind_the_expansion_and_searches_again_before_it(
     made, chat_server, tmp_path
 ):
@@ -104,6 +105,7 @@ def test_a_fork_goes_on_behind_the_expansion_and_searches_again_before_it(
         ]
 
 
+@pytest.mark.slow
 def test_an_edited_expansion_keeps_what_was_found(made, tmp_path):
     path = made()
     steps = {event.kind: event.seq for event in events_of(path)}
@@ -114,6 +116,7 @@ def test_an_edited_expansion_keeps_what_was_found(made, tmp_path):
     assert len(expansion_of(fork)["looked"]) == 2
 
 
+@pytest.mark.slow
 def test_a_failed_expander_is_asked_again_without_another_search(made, chat_server, monkeypatch):
     expander = iter([fail(400, "no"), say("\n".join(READINGS))])
     agent = iter([fail(400, "no"), GOOD])

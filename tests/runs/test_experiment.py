@@ -28,6 +28,7 @@ def test_only_the_selected_questions_are_run(chat_server, make_system, question_
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.slow
 def test_a_corpus_that_moved_is_found_and_another_is_refused(
     chat_server, tmp_path, corpus, run_some
 ):
@@ -51,6 +52,7 @@ def test_a_corpus_that_moved_is_found_and_another_is_refused(
         resume(made.path, corpus=tmp_path / "D")
 
 
+@pytest.mark.slow
 def test_a_server_that_moved_is_found_and_another_model_is_refused(chat_server, run_some):
     chat_server.play([say(GOOD), fail(400, "no")])
     made = run_some(2, concurrency=1)

@@ -129,6 +129,7 @@ def test_one_failure_among_five_shows_that_passage_whole(extract_one, reply, err
     assert row.outcome["error"] is None
 
 
+@pytest.mark.slow
 def test_an_extractor_that_hangs_shows_all_passages_whole(extract_one):
     row, events, (shown,) = extract_one(hang(), budget={"seconds": 3.0})
     (extraction,) = extractions(events)

@@ -359,6 +359,7 @@ def test_passages_that_are_too_long_together_are_asked_about_apart():
     assert groups == [["0", "1"], ["2"], ["3", "4"]]
 
 
+@pytest.mark.slow
 def test_what_was_extracted_when_a_run_stopped_is_not_asked_for_again(
     chat_server, system, question_file, tmp_path
 ):
@@ -388,6 +389,7 @@ def test_what_was_extracted_when_a_run_stopped_is_not_asked_for_again(
     assert kinds == ["start", *["model", "tool", "extraction"] * 2, "model", "answer"]
 
 
+@pytest.mark.slow
 def test_a_fork_in_the_middle_knows_what_was_extracted_before(play, chat_server, tmp_path):
     again = call("local_retriever", query="Heat film")
     play(about(p1=MANN), SEARCH, again, call("local_retriever", query="Heat composer"))

@@ -57,6 +57,7 @@ RECOVERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", RECOVERS.values(), ids=RECOVERS)
 def test_a_passing_fault_is_retried_and_recorded(run_one, fault):
     row, events, scores = run_one([fault, SEARCH, fault, say(GOOD)])
@@ -65,6 +66,7 @@ def test_a_passing_fault_is_retried_and_recorded(run_one, fault):
     assert scores.aggregates["all"]["strict_em"].mean == 1.0
 
 
+@pytest.mark.slow
 def test_a_hang_is_cut_off_at_the_time_limit_and_retried(run_one):
     row, events, _ = run_one(itertools.chain([hang()], itertools.repeat(say(GOOD))), timeout=1)
     assert row.status == "done"
@@ -96,6 +98,7 @@ def test_a_context_that_is_too_long_loses_its_oldest_results_once_a_turn(run_one
     assert "King Kong" in results[1]
 
 
+@pytest.mark.slow
 def test_a_context_that_stays_too_long_is_a_recorded_error(run_one, chat_server):
     row, _, _ = run_one([SEARCH, context_length(), context_length(), say(GOOD)])
     assert row.status == "failed"
@@ -103,6 +106,7 @@ def test_a_context_that_stays_too_long_is_a_recorded_error(run_one, chat_server)
     assert len(chat_server.requests) == 3
 
 
+@pytest.mark.slow
 def test_an_answer_cut_at_the_token_limit_before_its_entities_is_repaired(run_one):
     row, events, scores = run_one([too_long('{"reasoning": "and so'), say(GOOD)])
     assert row.outcome["how"] == "repaired"
@@ -110,6 +114,7 @@ def test_an_answer_cut_at_the_token_limit_before_its_entities_is_repaired(run_on
     assert next(e.data["finish"] for e in events if e.kind == "model") == "length"
 
 
+@pytest.mark.slow
 def test_a_refusal_is_a_format_error_and_is_not_argued_with(run_one, chat_server):
     row, _, scores = run_one([SEARCH, refuse("I will not.")])
     assert row.status == "done"

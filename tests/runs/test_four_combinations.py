@@ -147,6 +147,7 @@ def questions(tmp_path: Path) -> str:
     return str(tmp_path / "questions.jsonl")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODULES)
 def test_a_fixed_script_comes_to_what_was_worked_out_by_hand(
     name, chat_server, make_system, questions, tmp_path

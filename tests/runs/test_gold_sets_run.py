@@ -140,6 +140,7 @@ def test_a_question_report_has_all_gold_sets_and_says_which_answers_stand_beside
     assert "gold_set" not in found[2]["answers"][0]
 
 
+@pytest.mark.slow
 def test_a_page_has_the_branches_of_all_gold_sets_and_answers_beside_one(run, type_in, tmp_path):
     type_in("report", run, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()

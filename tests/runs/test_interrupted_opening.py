@@ -26,6 +26,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr(experiment, "make_agent", whole)
 
 
+@pytest.mark.slow
 def test_the_run_is_there_and_resume_begins_it(
     interrupted: Callable[[], None],
     chat_server: ChatServer,

@@ -13,6 +13,8 @@ from branchwise.ui.traces.runs import RunView
 from support.chat_server import ChatServer, call, say
 from support.ui.trace_app.screen_text import screen_text
 
+pytestmark = pytest.mark.slow
+
 TypeIn = Callable[..., tuple[int, str, str]]
 GOLD = ("1973", "1981", "Ann Lee", "Bo Diaz", "Cy Odum")
 """In an album's date; in the act asked about; in a passage that is not found; nowhere, twice."""

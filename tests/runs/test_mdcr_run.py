@@ -136,6 +136,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "how", "metrics"),
     [
@@ -178,6 +179,7 @@ def test_predictions_of_another_shape_are_refused_with_their_line(
     assert said in error
 
 
+@pytest.mark.slow
 def test_errors_and_breakdowns_are_told_of_a_run(worked: str, tmp_path: Path, type_in: Any) -> None:
     run(worked, System(), out=tmp_path / "R")
     code, out, _ = type_in("errors", tmp_path / "R", "--question", "s-q3")
@@ -197,6 +199,7 @@ def test_errors_and_breakdowns_are_told_of_a_run(worked: str, tmp_path: Path, ty
     assert (code, "there is no label 'missing_branch'" in error) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["summed", "group-f1"])
 def test_variants_are_kept_with_a_run_and_refused_elsewhere(worked, tmp_path, type_in, variant):
     code, _, _ = type_in(

@@ -62,6 +62,7 @@ ALL_FAILED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["branches", "condambigqa"])
 def test_modules_whose_calls_all_failed_are_said_for_every_task(scored, task):
     found = scored(BROKEN, BROKEN, task=task)
@@ -71,6 +72,7 @@ def test_modules_whose_calls_all_failed_are_said_for_every_task(scored, task):
     assert found.to_json()["modules"]["extraction"]["failures"] == {"server": 6}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["branches", "condambigqa"])
 def test_nonsense_is_said_to_be_in_no_passage(scored, task):
     found = scored(say("Purple bananas."), NONSENSE, task=task, epochs=2)
@@ -114,6 +116,7 @@ def watch(state):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["branches", "condambigqa"])
 def test_nodes_that_work_fail_and_change_nothing_are_said_for_every_task(
     task, chat_server, make_system, question_file, tmp_path

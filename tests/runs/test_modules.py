@@ -99,6 +99,7 @@ def test_what_a_failed_item_had_cost_is_kept(chat_server, run_some):
     assert all(used["seconds"] > 0 for used in spent.values())
 
 
+@pytest.mark.slow
 def test_modules_of_a_run_may_have_moved_and_others_are_refused(chat_server, run_some):
     here, moved = ChatServer(SCRIPT).start(), ChatServer(SCRIPT).start()
     replies = iter([fail(400, "no"), *[GOOD] * 9])

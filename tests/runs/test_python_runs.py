@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 import branchwise
 from branchwise.corpora.questions import Question
 from branchwise.runs.experiment import run
@@ -40,6 +42,7 @@ class FirstEnd(Silent):
         self.requests = self.requests or len(self._server.requests)
 
 
+@pytest.mark.slow
 def test_the_first_of_many_at_once_end_before_the_last_begin(
     chat_server: ChatServer, make_system: Any, question_file: Any, tmp_path: Any
 ) -> None:

@@ -70,6 +70,7 @@ def test_a_server_that_demands_it_needs_no_setting(made, chat_server, type_in):
     assert "must be passed back to the API" in printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", [plain, details])
 @pytest.mark.parametrize("stream", [False, True])
 def test_forks_of_every_step_send_what_the_run_sent(made, chat_server, tmp_path, script, stream):
@@ -88,6 +89,7 @@ def test_forks_of_every_step_send_what_the_run_sent(made, chat_server, tmp_path,
     assert set(chat_server.counts) == set(before)
 
 
+@pytest.mark.slow
 def test_a_resumed_item_sends_what_was_recorded(made, chat_server):
     found, _ = made(
         lambda body: fail(401, "no key") if turn_of(body) == 2 else details(body),

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from branchwise import score
 from support.chat_server import fail, say
 
@@ -17,6 +19,7 @@ def takes_neither_tools_nor_schemas(body):
     return say(ANSWER if searches else CALL)
 
 
+@pytest.mark.slow
 def test_a_run_says_what_its_requests_lacked(chat_server, tmp_path, type_in, run_some):
     chat_server.play(takes_neither_tools_nor_schemas)
     made = run_some(3, concurrency=1, budget={"turns": 3})
@@ -40,6 +43,7 @@ def test_a_run_says_what_its_requests_lacked(chat_server, tmp_path, type_in, run
     assert "500 Unsupported param: tools" in printed
 
 
+@pytest.mark.slow
 def test_what_a_judge_cannot_be_asked_with_is_told(chat_server, type_in, run_some):
     chat_server.play(lambda body: say(ANSWER))
     made = run_some(2, concurrency=1)

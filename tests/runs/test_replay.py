@@ -140,6 +140,7 @@ def test_what_was_tried_again_and_left_out_is_replayed_without_it(
     assert again.state.done == 1
 
 
+@pytest.mark.slow
 def test_an_item_that_failed_fails_again_and_no_other_is_harmed(
     chat_server, make_system, question_file, tmp_path
 ):
@@ -160,6 +161,7 @@ def test_an_item_that_failed_fails_again_and_no_other_is_harmed(
     assert "failed there" in failed["q0/0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_an_epoch_that_was_not_run_is_no_copy_of_another(plain, tmp_path, concurrency):
     path, system, questions = plain
@@ -194,6 +196,7 @@ def test_other_tools_stop_the_pass_and_are_named(plain, tmp_path):
     assert again.state.stopped.endswith("the system differs in k, tools")
 
 
+@pytest.mark.slow
 def test_another_k_fails_where_results_differ(plain, tmp_path):
     path, system, questions = plain
     again = run(questions, replaying(path, system, k=1), out=tmp_path / "again")
@@ -285,6 +288,7 @@ def test_one_role_is_replayed_beside_a_model_that_is_asked(
     assert [row[4][1][0] for row in told(path)] == ["expansion"] * 6
 
 
+@pytest.mark.slow
 def test_a_replay_costs_nothing_and_keeps_its_tokens(plain, tmp_path):
     path, system, questions = plain
     again = run(questions, replaying(path, system), out=tmp_path / "again")
@@ -296,6 +300,7 @@ def test_a_replay_costs_nothing_and_keeps_its_tokens(plain, tmp_path):
     assert now.usage == was.usage
 
 
+@pytest.mark.slow
 def test_a_replay_that_was_killed_goes_on_from_wherever_the_run_lies(plain, tmp_path):
     path, system, questions = plain
     again = run(questions, replaying(path, system), out=tmp_path / "again")
@@ -312,6 +317,7 @@ def test_a_replay_that_was_killed_goes_on_from_wherever_the_run_lies(plain, tmp_
     ]
 
 
+@pytest.mark.slow
 def test_a_run_does_not_change_between_replayed_and_paid_for(plain, tmp_path):
     path, system, questions = plain
     again = run(questions, replaying(path, system), out=tmp_path / "again")
@@ -365,6 +371,7 @@ def test_a_damaged_reply_is_found_before_anything_is_replayed(plain, tmp_path, b
     assert not (tmp_path / "again").exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_being_written_answers_with_what_it_has(
     chat_server, make_system, question_file, tmp_path
 ):

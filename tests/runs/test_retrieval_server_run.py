@@ -61,6 +61,7 @@ def test_a_search_that_fails_is_a_recorded_error_and_the_question_goes_on(
     assert event["error"].startswith("the retrieval server answers with status 400: no such index;")
 
 
+@pytest.mark.slow
 def test_a_key_that_expires_stops_the_run_and_fails_no_question(
     chat_server, server, monkeypatch, run_some
 ):

@@ -59,6 +59,7 @@ def test_each_role_sends_its_own(chat_server, system, question_file, tmp_path):
         assert {headers.get(name) for headers in chat_server.headers} == {value}
 
 
+@pytest.mark.slow
 def test_a_resumed_run_asks_as_it_did_and_refuses_another(
     chat_server, system, question_file, tmp_path
 ):
@@ -92,6 +93,7 @@ def scorers(requests):
     return found
 
 
+@pytest.mark.slow
 def test_a_judge_and_a_matcher_are_asked_with_their_own(chat_server, make_system, tmp_path):
     def script(body):
         role = SCORERS.get(body["messages"][0]["content"])
@@ -166,6 +168,7 @@ headers: {X-Title: Films}
 """
 
 
+@pytest.mark.slow
 def test_a_study_varies_both_and_its_report_says_so(chat_server, question_file, tmp_path, type_in):
     chat_server.play(SCRIPT)
     question_file(1)

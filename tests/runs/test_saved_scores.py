@@ -15,6 +15,8 @@ from support.chat_server import search_then_answer
 from support.rooms import ROOMS
 from support.stores import damage, execute
 
+pytestmark = pytest.mark.slow
+
 READS = ScoringSettings(saves=False)
 ANEW = ScoringSettings(saves=False, reuses=False)
 

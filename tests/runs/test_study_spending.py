@@ -110,6 +110,7 @@ def test_what_costs_nothing_needs_no_money(design, prices, tmp_path):
     assert (state.done, state.stopped) == (24, None)
 
 
+@pytest.mark.slow
 def test_a_server_that_counts_no_tokens_ends_the_study(chat_server, design, prices, tmp_path):
     chat_server.play(lambda body: replace(reply(body), usage={}))
     pace = StudyPace(concurrency=1, max_cost=5.0, prices=prices)
@@ -121,6 +122,7 @@ def test_a_server_that_counts_no_tokens_ends_the_study(chat_server, design, pric
         run_study(design, tmp_path / "S", pace)
 
 
+@pytest.mark.slow
 def test_a_call_that_timed_out_counts_with_all_that_it_can_have_cost(
     chat_server, make_system, question_file, prices, tmp_path
 ):

@@ -55,6 +55,7 @@ def untitled(names):
     return sorted(re.sub(r" \(\d+ film\)$", "", name) for name in names)
 
 
+@pytest.mark.slow
 def test_prose_is_not_taken_for_a_question(chat_server, generate):
     chat_server.play(lambda _: say("These are the films that you want."))
     result, questions = generate(6, "--writer")
@@ -105,6 +106,7 @@ def test_invalid_questions_and_templates_are_dropped_and_counted(chat_server, ge
     assert len(set(templates)) == len(templates)
 
 
+@pytest.mark.slow
 def test_a_reviewer_sees_the_answers_of_each_branch(chat_server, generate):
     chat_server.play(lambda _: say(VALID))
     _, questions = generate(2, "--reviewer")

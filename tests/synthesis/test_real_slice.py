@@ -21,6 +21,7 @@ def checker() -> Checker:
     return Checker.of_files(SLICE / "films.nt", [SLICE / "films.yaml"], SLICE / "names.jsonl")
 
 
+@pytest.mark.slow
 def test_real_films_give_as_many_questions_as_are_asked_for(questions):
     assert len(questions) == COUNT
     assert sum(question["ambiguous"] for question in questions) == 8

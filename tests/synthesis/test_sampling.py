@@ -43,6 +43,7 @@ def test_parts_are_single_operations_and_second_sets():
     assert list(by_letters["AAUAD"].parts()) == [("U", "A"), ("D", "A")]
 
 
+@pytest.mark.slow
 def test_shapes_that_were_accepted_come_less_often():
     choice = TemplateDraw(Random(1))
     often = next(template for template in templates() if template.letters == "AJ")
@@ -92,6 +93,7 @@ def test_bounds_of_years_divide_what_they_are_chosen_for(films_of, seed):
         }
 
 
+@pytest.mark.slow
 def test_bounds_of_numbers_are_round_and_divide():
     values = {f"Q{n}": (str(n),) for n in (12, 480, 1733, 2100, 40211)}
     for seed in range(30):

@@ -90,6 +90,7 @@ OPERATIONS = st.lists(st.sampled_from(["atomic", "join", "filter", "union"]), ma
 META = st.fixed_dictionaries({}, optional={"entities": st.integers(1, 900)})
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.lists(st.tuples(SIZES, OPERATIONS, META), min_size=1, max_size=8))
 def test_any_file_is_recomputed(tmp_path_factory, drawn):
@@ -192,6 +193,7 @@ def test_plans_of_other_origin_are_measured_as_far_as_they_go(info, tmp_path, pl
     assert found["histograms"]["predicates"] == {}
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_a_file_is_said_in_one_line(by_hand, type_in):
     code, _, err = type_in("questions", "info", by_hand, "--figures", by_hand)
     assert (code, err) == (2, f"branchwise: {by_hand}: is a file; name a folder\n")

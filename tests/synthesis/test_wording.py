@@ -152,11 +152,13 @@ EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "questions"), EXAMPLES)
 def test_a_plan_is_said_so(said, steps, questions):
     assert {*questions} <= said(*steps)
 
 
+@pytest.mark.slow
 def test_both_is_said_of_two_names_alone(said: Callable[..., set[str]]) -> None:
     """One film may be by Voss and by Falkfeld: "both" would seem to ask for two."""
     by_both = (BY_VOSS, Join(of=0, relation="cast"), BY_FALKFELD, Join(of=2, relation="cast"))
@@ -173,6 +175,7 @@ LYRICISTS = Atomic(relation="lyrics_by", entity="Q8")
 MUSICIANS = Filter(of=0, relation="occupation", condition=Holds(value="Q639669"))
 
 
+@pytest.mark.slow
 def test_musicians_are_told_by_their_occupation_where_singers_fit(said, schema):
     questions = said(LYRICISTS, MUSICIANS)
     assert {
@@ -198,6 +201,7 @@ IN_REDBROOK = Atomic(relation="company_home", inverse=True, entity="Q4")
 EARLY = Filter(of=0, relation="company_founded", condition=Years(last=1949))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps",
     [
@@ -215,6 +219,7 @@ def test_companies_are_told_from_those_that_are_of_another_type(said, steps):
     assert all(f"companies {APART}" in question for question in said(*steps))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps",
     [
@@ -272,6 +277,7 @@ def test_a_choice_keeps_what_each_side_says(said: Callable[..., set[str]]) -> No
         assert "either" in question
 
 
+@pytest.mark.slow
 def test_what_nests_deep_gets_sentences(said: Callable[..., set[str]]) -> None:
     questions = said(
         Atomic(relation="educated_at", inverse=True, entity="Q4"),

@@ -98,6 +98,7 @@ def test_optional_fields_are_written_where_they_say_something() -> None:
     assert read_body("node", node.record()) == node
 
 
+@pytest.mark.slow
 @given(st.sampled_from([*KINDS, "other"]), JSON)
 def test_nothing_is_raised_whatever_an_event_holds(kind: str, data: Any) -> None:
     body = Event(0, kind, 0.0, data).body
@@ -105,6 +106,7 @@ def test_nothing_is_raised_whatever_an_event_holds(kind: str, data: Any) -> None
     json.dumps(read, default=dict)
 
 
+@pytest.mark.slow
 @given(st.sampled_from([*KINDS]), st.data())
 def test_fields_of_any_form_are_read_and_the_rest_is_kept(kind: str, data: st.DataObject) -> None:
     names = [*read_body(kind, {}).record(), "edited", "of", "usage", "unheard of"]
@@ -116,6 +118,7 @@ def test_fields_of_any_form_are_read_and_the_rest_is_kept(kind: str, data: st.Da
         assert {key: body.record().get(key, value) for key, value in drawn.items()} == drawn
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_an_artifact_of_any_form_is_read(value: Any) -> None:
     found = Artifact({"passages": value, "rows": value, "matches": value, "x": value})

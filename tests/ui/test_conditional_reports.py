@@ -67,6 +67,7 @@ def cells(table: Table, **wanted: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_strategies_stand_in_rows_and_hints_in_columns(
     report: StudyReport, tables: dict[str, Table]
 ) -> None:
@@ -82,6 +83,7 @@ def test_strategies_stand_in_rows_and_hints_in_columns(
     assert plain["all-hints_exact_f1"] is None
 
 
+@pytest.mark.slow
 def test_errors_are_counted_by_class_and_type(
     report: StudyReport, tables: dict[str, Table]
 ) -> None:
@@ -99,6 +101,7 @@ def test_errors_are_counted_by_class_and_type(
     assert "followed back through the trace" not in page
 
 
+@pytest.mark.slow
 def test_each_task_has_a_section_and_says_what_it_has_nothing_for(runs: Path) -> None:
     names = ("branches", "condambigqa", "ambiguity", "clarification", "mdcr", "mdcr-all")
     reports = reports_of_tasks([(name, read(runs / name)) for name in names])
@@ -121,6 +124,7 @@ def test_each_task_has_a_section_and_says_what_it_has_nothing_for(runs: Path) ->
     assert "https:" not in page
 
 
+@pytest.mark.slow
 def test_files_of_several_tasks_are_one_or_in_folders_of_their_own(
     runs: Path, tmp_path: Path, type_in: Any
 ) -> None:

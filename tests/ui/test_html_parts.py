@@ -112,6 +112,7 @@ def titles(root):
     return [one.text for one in root.iter("title")]
 
 
+@pytest.mark.slow
 def test_what_a_figure_draws_is_told_where_a_pointer_rests(drawings):
     changed = "ambiguous questions: +.50 [-1.62, 2.62]"
     for title, mark in {

@@ -20,6 +20,8 @@ from support.ui.hostile import SHOWN, hostile_report
 from support.ui.page_reading import Page, words
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report, two_models
 
+pytestmark = pytest.mark.slow
+
 SCORES = "Results: answer sets"
 
 

@@ -76,6 +76,7 @@ def rows_of(table: Table) -> dict[tuple[object, object], Sequence[object]]:
     return {(row[0], row[1]): row[2:] for row in table.rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WAYS)
 def test_scores_are_a_model_a_row_and_a_setting_a_group(
     tables: dict[str, Table], kind: str

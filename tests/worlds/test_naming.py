@@ -68,12 +68,14 @@ def test_any_two_patterns_differ_in_the_words_of_one_position(ampersand: str) ->
         assert apart, f"{kind} {pattern!r} and {other_kind} {other!r} can give the same name"
 
 
+@pytest.mark.slow
 def test_no_list_holds_a_word_twice() -> None:
     for name, words in word_lists().lists.items():
         assert len({key(word) for word in words}) == len(words), name
         assert all(len(key(word).split()) == 1 for word in words), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [SMALL, LARGEST])
 def test_largest_and_small_worlds_get_distinct_names_in_order_of_their_kinds(
     counts: dict[str, int],
@@ -159,6 +161,7 @@ def _first_words() -> set[str]:
     return {word for _, pattern in _declared() for word in _words_by_position(pattern, "")[0]}
 
 
+@pytest.mark.slow
 def test_no_name_begins_with_a_label_or_a_misleading_letter() -> None:
     schema = world_schema()
     labels = {label for group in schema.items.values() for label in group.values()}

@@ -13,6 +13,7 @@ from branchwise.worlds.facts import draw_links
 from branchwise.worlds.population import populate
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(80, 4000),

@@ -175,6 +175,7 @@ texts = st.text(max_size=5)
 bodies = st.binary(max_size=30)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.just(4), texts, texts, texts, st.integers(0, 9), bodies), max_size=4),
     st.lists(st.tuples(st.just(4), st.integers(0, 9), texts, st.floats(0, 9), bodies), max_size=4),

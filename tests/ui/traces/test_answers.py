@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -117,6 +118,7 @@ TEXTS = st.sampled_from(
 KEYS = st.sampled_from([OLD, NEW, "King Kong of 1933", "default", "a third", "King Kong"])
 
 
+@pytest.mark.slow
 @given(st.dictionaries(KEYS, st.lists(TEXTS, max_size=4)))
 def test_verdicts_are_those_of_the_strict_score(answers):
     gold = gold_branches(QUESTION.branches)

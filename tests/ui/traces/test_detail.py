@@ -155,6 +155,7 @@ def test_a_step_of_many_long_passages_is_searched_in_bounds():
     assert sum(marks) * len("Al Pacino ") <= MAX_SEARCHED
 
 
+@pytest.mark.slow
 def test_a_table_of_too_many_cells_says_what_is_laid_out():
     cell = {"type": "literal", "value": "x"}
     names = [f"v{number}" for number in range(MAX_COLUMNS + 20)]

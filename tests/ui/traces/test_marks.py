@@ -35,6 +35,7 @@ def test_a_span_that_is_longer_than_what_is_looked_at_is_marked_as_far_as_that()
     assert (mark.start, mark.end) == (0, MAX_MARKED)
 
 
+@pytest.mark.slow
 @given(st.data(), WORDS, st.sampled_from([" ", "\n", " \t ", "\u2003\n"]))
 def test_any_run_of_words_is_found_where_it_stands(data, words, space):
     words = " ".join(words).split()

@@ -142,6 +142,7 @@ def test_another_task_shows_its_own_first_metrics(tmp_path):
         assert line.labels == ()
 
 
+@pytest.mark.slow
 def test_texts_from_outside_are_harmless_and_bounded(tmp_path):
     hostile = "\x1b[31mred\x1b[0m\n\u202e[bold] \ud800 " + "x" * 10_000_000
     ends = [failure("\x1b]0;title\x07\nsecond line")]
@@ -360,6 +361,7 @@ def test_a_run_is_looked_at_from_many_threads_while_it_is_written(tmp_path):
         }
 
 
+@pytest.mark.slow
 def test_closing_ends_labelling_on_another_thread(tmp_path):
     questions = [question(n) for n in range(300)]
     run = make_run(tmp_path / "r", questions, [outcome("Mann")] * 300)
