@@ -33,11 +33,12 @@ def typed_arguments(function: Callable[P, T]) -> Callable[P, T]:
             for value in given if name in several else (given,):
                 if not _fits(value, allowed[name]):
                     names = [_name(cls) for cls in allowed[name] if cls is not types.NoneType]
+                    article = "an" if names[0][0] in "aeiouAEIOU" else "a"
                     what = "None" if value is None else f"of the type {type(value).__name__}"
                     raise InputError(
                         f"{name} is {what}",
                         where=function.__name__,
-                        remedy=f"give {' or '.join(dict.fromkeys(names))}",
+                        remedy=f"give {article} {' or '.join(dict.fromkeys(names))}",
                     )
         return function(*args, **kwargs)
 

@@ -21,7 +21,7 @@ from branchwise.base.keys import Keys
 from branchwise.base.process import run_blocking
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
-from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import gold_of
@@ -109,7 +109,7 @@ def _unknown(function: str, name: str, known: Collection[str]) -> InputError:
 @_with_options(RunOptions, ScoreOptions)
 @typed_arguments
 def run(
-    questions: str | Path | QuestionSet,
+    questions: str | Path | QuestionSet | Iterable[Mapping[str, Any] | Question],
     system: System,
     options: RunOptions | None = None,
     scoring: ScoreOptions | None = None,
@@ -123,7 +123,7 @@ def run(
 ) -> RunResult:
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
-    `questions`: a question set as `--questions` names one, or its path, with its `fields` and
+    `questions`: a question set as `--questions` names one, its path or rows, with `fields` and
     `separator` (`load_questions`), or one that was loaded. Blocks until every item has ended or the
     run stopped: `run.state` says which. The fields of `options` and `scoring` may be given by name:
     `run(questions, system, limit=20, matcher="llm")`. `ids`: these questions only. `progress`: show
@@ -133,7 +133,7 @@ def run(
     of, scored = options or RunOptions(), scoring or ScoreOptions()
     part = of.part
     if not isinstance(questions, QuestionSet):
-        source = QuestionSource.parse(str(questions), fields, separator)
+        source = QuestionSource.of(questions, fields, separator)
         questions = load_questions(source, gold_of=gold_of(of.task))
     elif fields or separator:
         raise InputError("these questions are loaded", where="fields", remedy="leave them out")
@@ -256,7 +256,7 @@ def score(
     run: Run | Path | str | None = None,
     options: JudgingOptions | None = None,
     *,
-    questions: str | Path | None = None,
+    questions: str | Path | QuestionSet | Iterable[Mapping[str, Any] | Question] | None = None,
     fields: Mapping[str, str] | Sequence[str] = (),
     separator: str | None = None,
     predictions: Path | str | None = None,
@@ -283,7 +283,7 @@ def score(
             asked = list(reader.questions())
         return ScoreResult.of(score_answers(path, settings).scores, asked)
     if path is None and questions is not None and predictions is not None:
-        source = QuestionSource.parse(str(questions), fields, separator)
+        source = QuestionSource.of(questions, fields, separator)
         scored = score_answers(PredictionsFile(Path(predictions), source, task), settings)
         return ScoreResult.of(scored.scores, (item.question for item in scored.settled.items))
     raise InputError(

@@ -1,10 +1,13 @@
 """The question model: a question has branches, a branch has answers."""
 
 import dataclasses
+import hashlib
+import random
 import sys
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, overload
 
+import orjson
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -121,12 +124,30 @@ class Question(BaseModel):
         return frozenset(id for branch in self.branches for a in branch.answers for id in a.support)
 
 
-@dataclasses.dataclass(frozen=True)
+def questions_digest(questions: Sequence[Question]) -> str:
+    """SHA-256 (hexadecimal) of the questions as JSON lines with sorted keys, in order. That a
+    published form's questions say which benchmark they are of changes nothing in what is asked."""
+    from branchwise.corpora.loaders.forms import FORMS
+
+    digest = hashlib.sha256()
+    for question in questions:
+        record = question.model_dump(mode="json")
+        if str(record["meta"].get("benchmark")) in FORMS:
+            del record["meta"]["benchmark"]
+        line = orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
+        digest.update(line + b"\n")
+    return digest.hexdigest()
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class QuestionSet:
     """Questions from one source, in file order, ids unique.
 
     `task` names the entry in `eval/tasks` that answers and scores them; `source` is what the
     user wrote (`condambigqa:dev.json`); `digest` is the SHA-256 of the canonical questions.
+
+    A sequence of questions: `questions[0]`, `questions["id"]`, `questions[:20]`. A part of a set is
+    a set of the same source and task.
     """
 
     source: str
@@ -136,3 +157,42 @@ class QuestionSet:
 
     def __len__(self) -> int:
         return len(self.questions)
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self.questions)
+
+    @overload
+    def __getitem__(self, which: int | str) -> Question: ...
+    @overload
+    def __getitem__(self, which: slice) -> Self: ...
+    def __getitem__(self, which: int | str | slice) -> "Question | Self":
+        """The question at an index or with an id, or the set of a slice. Raises IndexError, and
+        KeyError for an unknown id."""
+        if isinstance(which, slice):
+            return self.part(self.questions[which])
+        if isinstance(which, str):
+            found = next((question for question in self if question.id == which), None)
+            if found is None:
+                raise KeyError(which)
+            return found
+        return self.questions[which]
+
+    def __repr__(self) -> str:
+        number = f"{len(self):,} question{'' if len(self) == 1 else 's'}"
+        return f"<QuestionSet {self.source[:80]!r}: {number}, task {self.task}>"
+
+    def filter(self, keep: Callable[[Question], bool]) -> Self:
+        """The questions for which `keep` is true."""
+        return self.part([question for question in self if keep(question)])
+
+    def sample(self, n: int, seed: int = 0) -> Self:
+        """`n` questions, or all where there are fewer, in their order. The same seed takes the same
+        questions, on every machine."""
+        chosen = random.Random(seed).sample(range(len(self)), min(n, len(self)))
+        return self.part([self.questions[index] for index in sorted(chosen)])
+
+    def part(self, questions: Sequence[Question]) -> Self:
+        """These questions of the set, as a set."""
+        return dataclasses.replace(
+            self, questions=tuple(questions), digest=questions_digest(questions)
+        )

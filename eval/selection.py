@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Self
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import QuestionSet
 
 MAX_EPOCHS = 1000
@@ -78,4 +77,4 @@ class Selection:
                 where=questions.source,
                 remedy="choose a larger --limit, other --ids or fewer shards",
             )
-        return QuestionSet(questions.source, questions.task, chosen, questions_digest(chosen))
+        return questions.part(chosen)

@@ -17,8 +17,7 @@ from branchwise.base.errors import InputError, did_you_mean, warn
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.process import run_blocking
 from branchwise.base.text import one_line, whole_characters
-from branchwise.corpora.loaders import questions_digest
-from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.questions import QuestionSet, questions_digest
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.graphs.list_replies import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.system import System

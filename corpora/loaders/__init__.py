@@ -3,17 +3,17 @@
 What can mean one thing only is read, what could mean two is refused: a guess would change scores.
 """
 
-import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from branchwise.base.arguments import typed_arguments
 from branchwise.base.errors import InputError
-from branchwise.corpora.loaders.forms import FORM_OF_TASK, FORMS, OWN, QuestionForm, form_of
+from branchwise.corpora.loaders.forms import FORM_OF_TASK, OWN, QuestionForm, form_of
 from branchwise.corpora.loaders.source import (
     HUB,
     MENDED,
@@ -22,7 +22,7 @@ from branchwise.corpora.loaders.source import (
     QuestionSource,
     RowPlace,
 )
-from branchwise.corpora.questions import Gold, Question, QuestionSet
+from branchwise.corpora.questions import Gold, Question, QuestionSet, questions_digest
 from branchwise.corpora.rows import DataRow
 
 _PLAIN = frozenset((str, bool, float))
@@ -33,26 +33,27 @@ _MOST_OF_A_KIND = 1_000
 
 @typed_arguments
 def load_questions(
-    source: str | Path | QuestionSource,
+    source: str | Path | QuestionSource | Iterable[Mapping[str, Any]],
     *,
     fields: Mapping[str, str] | Sequence[str] = (),
     separator: str | None = None,
     require_gold: bool = True,
     gold_of: Callable[[str], Gold] | None = None,
 ) -> QuestionSet:
-    """Questions of `source`: a file in our own format (docs/format.md), or FORM:PATH.
+    """Questions of `source`: a file in our own format (docs/format.md), FORM:PATH, or rows.
 
-    `fields`: of CSV, JSON, Parquet and hub sets, which column is which field
-    (`{"question": "q"}`, or `["question=q"]`); `separator`: what stands between several answers in
-    one text. What is kept in `meta` because the format does not know it is a warning, and so is
-    what was mended.
+    Rows are mappings, such as a list of dicts, a set of `datasets` or a pandas frame, in our own
+    format or a published form. `fields`: of CSV, JSON, Parquet and hub sets and of rows, which
+    column is which field (`{"question": "q"}`, or `["question=q"]`); `separator`: what stands
+    between several answers in one text. What is kept in `meta` because the format does not know it
+    is a warning, and so is what was mended.
 
     Raises InputError, with file and line, for data that cannot be used: an unknown form, one that
     does not fit the file, an empty set, duplicate ids, and (unless `require_gold` is False) a
     question without gold: of which kind, `gold_of` says for the form's task, or the form itself.
     """
     if not isinstance(source, QuestionSource):
-        source = QuestionSource.parse(str(source), fields, separator)
+        source = QuestionSource.of(source, fields, separator)
     placed = list(each_question(source))
     task = placed[0].task
     if require_gold:
@@ -82,19 +83,6 @@ def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
     loading.warn()
     if not first:
         raise InputError("holds no questions", where=source.place, remedy="write one per line")
-
-
-def questions_digest(questions: Sequence[Question]) -> str:
-    """SHA-256 (hexadecimal) of the questions as JSON lines with sorted keys, in order. That a
-    format's questions say which benchmark they are of changes nothing in what is asked."""
-    digest = hashlib.sha256()
-    for question in questions:
-        record = question.model_dump(mode="json")
-        if str(record["meta"].get("benchmark")) in FORMS:
-            del record["meta"]["benchmark"]
-        line = orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
-        digest.update(line + b"\n")
-    return digest.hexdigest()
 
 
 def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:

@@ -3,14 +3,14 @@ while it is read: mistakes, what was mended, what was kept."""
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from branchwise.base.errors import InputError, Refuse, nearest, raising, warn
 from branchwise.base.text import cut
-from branchwise.corpora.loaders.forms import FORMS, OWN, QuestionForm
+from branchwise.corpora.loaders.forms import FORMS, OWN, QuestionForm, form_of
 from branchwise.corpora.questions import Question
 from branchwise.corpora.rows import OPTION, DataRow, FieldNames, layout_of
 from branchwise.corpora.table_rows import hub_rows
@@ -38,7 +38,7 @@ class QuestionSource:
     """A question set that is named: `text` as written, and what it says. `place`: the path, or the
     set's name on the hub. `fields` and `separator`: of forms that take them, which column is which
     field, and what stands between several answers in one text. `split`: of a file that has several,
-    the one to read."""
+    the one to read. `given`: its rows, of a set that is in memory."""
 
     text: str
     form: QuestionForm
@@ -47,6 +47,30 @@ class QuestionSource:
     is_on_hub: bool = False
     fields: FieldNames = field(default_factory=lambda: FieldNames({}))
     separator: str | None = None
+    given: tuple[DataRow, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        questions: "str | Path | Iterable[Mapping[str, Any] | Question]",
+        fields: Mapping[str, str] | Sequence[str] = (),
+        separator: str | None = None,
+    ) -> "QuestionSource":
+        """Of a set that is named, as `parse`, or of rows in memory: with columns that `fields`
+        names, in our own format or a published form, or questions. Raises InputError for what is
+        no row."""
+        if isinstance(questions, str | Path):
+            return cls.parse(str(questions), fields, separator)
+        # A frame of pandas is an iterable of its columns' names.
+        rows = questions.to_dict("records") if hasattr(questions, "to_dict") else questions
+        task = getattr(questions, "task", OWN.task)
+        given = [_given_row(number, row, task) for number, row in enumerate(rows, start=1)]
+        form = FORMS["jsonl"] if fields or separator else OWN
+        first = given[0].fields if given else {}
+        if form.is_own and not first.keys() & {"answers", "branches"}:
+            form = form_of(first) or OWN
+        names = FieldNames.of(fields, form.reads)
+        return cls("rows", form, "rows", fields=names, separator=separator, given=tuple(given))
 
     @classmethod
     def parse(
@@ -83,6 +107,8 @@ class QuestionSource:
     def rows(self, refuse: Refuse = raising, *, strict: bool = False) -> Iterator[DataRow]:
         """Its rows, one at a time. What is no row goes to `refuse`, and what a person may have
         overlooked if it is our own format, or `strict`."""
+        if self.given is not None:
+            return iter(self.given)
         if self.is_on_hub:
             return hub_rows(self.place)
         form, path = self.form, Path(self.place)
@@ -94,6 +120,24 @@ class QuestionSource:
         if self.split is None:
             return rows
         return (row for row in rows if row.fields.get("split") == self.split)
+
+
+def _given_row(number: int, row: Any, task: str) -> DataRow:
+    where = f"row {number}"
+    if isinstance(row, Question):
+        record = row.model_dump(mode="json") | ({} if task == OWN.task else {"task": task})
+        if "ambiguous" not in row.model_fields_set:
+            del record["ambiguous"]
+        return DataRow(where, record)
+    if not isinstance(row, Mapping):
+        what = f"is of the type {type(row).__name__}"
+        raise InputError(what, where=where, remedy="give mappings, as dicts are, or questions")
+    # Numpy's numbers and arrays are Python's, and what is missing in a frame is NaN.
+    values = {
+        str(name): value.tolist() if hasattr(value, "tolist") else value
+        for name, value in row.items()
+    }
+    return DataRow(where, {name: value for name, value in values.items() if value == value})
 
 
 def _form_and_place(text: str) -> tuple[QuestionForm, str]:

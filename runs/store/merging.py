@@ -17,8 +17,7 @@ import orjson
 
 from branchwise.base.atomic import new_folder, room_for
 from branchwise.base.errors import InputError
-from branchwise.corpora.loaders import questions_digest
-from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.questions import Question, QuestionSet, questions_digest
 from branchwise.corpora.scratch import scratch_folder
 from branchwise.runs.costs.prices import keep_limit, keep_prices, kept_prices, limit_of
 from branchwise.runs.store.connection import DATABASE, DamagedError

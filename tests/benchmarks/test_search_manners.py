@@ -10,8 +10,7 @@ from manners.measuring import hops, mean, search
 from manners.offer import Offer
 from manners.replaying import recorded
 
-from branchwise.corpora.loaders import questions_digest
-from branchwise.corpora.questions import Answer, Branch, Question, QuestionSet
+from branchwise.corpora.questions import Answer, Branch, Question, QuestionSet, questions_digest
 from branchwise.graphs.system import System
 from support import ROOT
 from support.corpora.small import FILMS, bm25_corpus

@@ -14,8 +14,9 @@ from branchwise.corpora.conditions.conditions_file import (
 )
 from branchwise.corpora.conditions.documents import ConditionsAnswer
 from branchwise.corpora.conditions.question import ConditionsQuestion
-from branchwise.corpora.loaders import load_questions, questions_digest
+from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.mdcr import questions_of
+from branchwise.corpora.questions import questions_digest
 
 WORKED = Path(__file__).parents[2] / "examples" / "benchmarks" / "mdcr-worked.json"
 RECORD = json.loads(WORKED.read_text("utf-8"))

@@ -6,9 +6,10 @@ from collections import Counter
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.loaders import load_questions, questions_digest
+from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.published import without_markers
 from branchwise.corpora.passages import passage_id
+from branchwise.corpora.questions import questions_digest
 
 CONTEXTS = [
     {"title": "Etna", "text": "Etna is a volcano on Sicily.", "score": 1.5},

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.loaders import questions_digest
-from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.corpora.questions import Answer, Branch, Question, questions_digest
 from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings import TracedItem
 from branchwise.eval.epochs import epoch_spread

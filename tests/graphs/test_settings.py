@@ -17,8 +17,7 @@ from branchwise.base.setting import Setting, declared, digested
 from branchwise.cli import load_command
 from branchwise.commands.declared_options import read_options
 from branchwise.corpora.build import build_corpus
-from branchwise.corpora.loaders import questions_digest
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import Question, questions_digest
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import default_flow
 from branchwise.graphs.sources import check_search

@@ -14,7 +14,8 @@ import pytest
 from branchwise import merge, resume, run, score
 from branchwise.agents.journal import CallKey
 from branchwise.base.errors import InputError
-from branchwise.corpora.loaders import load_questions, questions_digest
+from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.questions import questions_digest
 from branchwise.eval.selection import Selection, Shard
 from branchwise.runs.costs.prices import keep_limit, limit_of
 from branchwise.runs.store import open_run

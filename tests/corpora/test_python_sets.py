@@ -1,0 +1,114 @@
+"""Question sets as Python has them: sequences, rows, questions."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from branchwise import System, load_questions, run, score
+from branchwise.base.errors import InputError
+from branchwise.corpora.questions import Question, QuestionSet
+
+ROWS = [
+    {"id": f"q{n}", "question": f"Who made film {n}?", "answers": {"default": [f"P {n}"]}}
+    for n in range(30)
+]
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> QuestionSet:
+    path = tmp_path / "q.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return load_questions(path)
+
+
+def test_a_set_is_a_sequence(questions: QuestionSet) -> None:
+    assert [question.id for question in questions] == [row["id"] for row in ROWS]
+    assert questions[2] == questions["q2"] == list(questions)[2]
+    assert questions[-1].id == "q29"
+    assert "30 questions, task branches>" in repr(questions)
+    assert len(repr(questions)) < 200
+    with pytest.raises(KeyError):
+        questions["q99"]
+
+
+def test_a_part_is_a_set_with_its_own_digest(questions: QuestionSet) -> None:
+    first = questions[:10]
+    assert (first.source, first.task, len(first)) == (questions.source, "branches", 10)
+    assert first.digest != questions.digest
+    assert questions.filter(lambda question: int(question.id[1:]) < 10) == first
+    assert questions[:] == questions
+
+
+def test_a_sample_is_drawn_by_its_seed_and_stays_in_order(questions: QuestionSet) -> None:
+    ids = [question.id for question in questions.sample(5, seed=7)]
+    # Python's own generator, whose draws do not change.
+    assert ids == ["q1", "q4", "q10", "q12", "q20"]
+    assert questions.sample(5, seed=7) == questions.sample(5, seed=7)
+    assert questions.sample(5, seed=8) != questions.sample(5, seed=7)
+    assert questions.sample(99) == questions
+
+
+def test_rows_questions_and_sets_are_the_same_questions(questions: QuestionSet) -> None:
+    for given in (ROWS, iter(ROWS), list(questions), questions):
+        assert load_questions(given).digest == questions.digest
+
+
+def test_columns_are_named_and_published_forms_are_known() -> None:
+    named = load_questions(
+        [{"n": 1, "q": "Who?", "gold": "Ann; Bo"}],
+        fields={"id": "n", "question": "q", "answers": "gold"},
+        separator=";",
+    )
+    assert [answer.text for answer in named["1"].branches[0].answers] == ["Ann", "Bo"]
+    annotations = [{"type": "singleAnswer", "answer": ["Sicily"]}]
+    published = load_questions([{"id": "a", "question": "Where?", "annotations": annotations}])
+    assert published.task == "ambigqa"
+
+
+class Frame:
+    """What a frame of pandas is to others: names of columns, and records."""
+
+    def __iter__(self):
+        return iter(("id", "question", "answers", "note"))
+
+    def to_dict(self, orient: str):
+        assert orient == "records"
+        row = {"id": "a", "question": "Who?", "answers": np.array(["Ann"]), "note": float("nan")}
+        return [row, row | {"id": "b", "note": np.int64(3)}]
+
+
+def test_a_frames_missing_values_are_missing() -> None:
+    read = load_questions(Frame())
+    assert dict(read["a"].meta) == {}
+    assert read["b"].meta["note"] == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ([], "rows: holds no questions"),
+        ([1], "row 1: is of the type int; give mappings"),
+        ([{"id": "a"}], 'row 1: lacks "question"; write what is asked'),
+        ([*ROWS, ROWS[3]], "row 31: question id 'q3' is already used by row 4"),
+        (7, "load_questions: source is of the type int; give"),
+    ],
+)
+def test_what_is_no_set_is_refused_in_one_line(given: object, why: str) -> None:
+    with pytest.raises(InputError) as refused:
+        load_questions(given)  # type: ignore[arg-type]
+    assert str(refused.value).startswith(why)
+    assert "\n" not in str(refused.value)
+
+
+def test_rows_are_run_and_scored(tmp_path: Path) -> None:
+    made = run(ROWS[:2], System(), out=tmp_path / "run")
+    assert made.state.done == 2
+    predictions = tmp_path / "p.jsonl"
+    predictions.write_text(json.dumps({"id": "q1", "answers": {"default": ["P 1"]}}) + "\n")
+    found = score(questions=ROWS[:2], predictions=predictions)
+    assert found.aggregates["all"]["strict_em"].mean == 0.5
+    again = score(questions=load_questions(ROWS[:2]), predictions=predictions)
+    assert again.aggregates == found.aggregates
+    assert isinstance(load_questions(ROWS)[0], Question)
