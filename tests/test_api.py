@@ -90,7 +90,7 @@ SYSTEM = branchwise.System()
             lambda: branchwise.run(3, SYSTEM),
             "run: questions is of the type int; give a str or Path or QuestionSet",
         ),
-        (lambda: branchwise.run([{}], SYSTEM), "run: questions is of the type list; give a str or"),
+        (lambda: branchwise.run([{}], SYSTEM), 'row 1: lacks "question"; write what is asked'),
         (lambda: branchwise.run("q.jsonl", None), "run: system is None; give a System"),
         (lambda: branchwise.run("q.jsonl", {}), "run: system is of the type dict; give a System"),
         (lambda: branchwise.run("q.jsonl", SYSTEM, 3), "run: options is of the type int; give a"),

@@ -157,8 +157,8 @@ def _form_and_place(text: str) -> tuple[QuestionForm, str]:
 
 class Loading:
     """A question set as it is read for use: the first mistake raises. `rows`: read so far. Mistakes
-    of `MENDED` raise too where the file is in our own format, whose writer can mend it; of what
-    others published they are mended, and counted."""
+    of `MENDED` raise too where a file is in our own format, whose writer can mend it; of rows in
+    memory and of what others published they are mended, and counted."""
 
     is_strict = False
 
@@ -175,7 +175,7 @@ class Loading:
         raise error
 
     def mend(self, kind: str, error: InputError) -> None:
-        if self.source.form.is_own:
+        if self.source.form.is_own and self.source.given is None:
             words = f"branchwise questions check {shlex.quote(self.source.text)} --fix FILE"
             mend = f"`{words}` mends it"
             remedy = f"{error.remedy}, or: {mend}" if error.remedy else mend

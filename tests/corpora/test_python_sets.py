@@ -67,6 +67,12 @@ def test_columns_are_named_and_published_forms_are_known() -> None:
     assert published.task == "ambigqa"
 
 
+def test_rows_without_ids_get_them() -> None:
+    with pytest.warns(UserWarning, match="rows: ids added: 2"):
+        read = load_questions([{"question": "Who?", "answers": ["Ann"]}] * 2)
+    assert len({question.id for question in read}) == 2
+
+
 class Frame:
     """What a frame of pandas is to others: names of columns, and records."""
 
@@ -80,7 +86,8 @@ class Frame:
 
 
 def test_a_frames_missing_values_are_missing() -> None:
-    read = load_questions(Frame())
+    with pytest.warns(UserWarning, match="kept in meta: note"):
+        read = load_questions(Frame())
     assert dict(read["a"].meta) == {}
     assert read["b"].meta["note"] == 3
 
