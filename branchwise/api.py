@@ -23,7 +23,6 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import gold_of
 from branchwise.graphs.system import System
 from branchwise.report.terminal.progress import RunProgress
@@ -131,13 +130,12 @@ def run(
     Raises InputError before any work.
     """
     of, scored = options or RunOptions(), scoring or ScoreOptions()
-    part = of.part
     if not isinstance(questions, QuestionSet):
         source = QuestionSource.of(questions, fields, separator)
         questions = load_questions(source, gold_of=gold_of(of.task))
     elif fields or separator:
         raise InputError("these questions are loaded", where="fields", remedy="leave them out")
-    chosen = Selection(ids, of.limit, part).of(questions)
+    chosen = of.selection(ids, of.part).of(questions)
     choice, priced = scored.choice, of.priced
     # Of a run that goes on, its pilot's.
     of = of.model_copy(update={"max_cost": limit_of(Path(out) if out else None, of.max_cost)})

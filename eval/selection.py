@@ -48,12 +48,14 @@ class Shard:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which questions of a set to run: those with these ids (all where None), of them the first
-    `limit`, of those the ones in `shard`."""
+    """Which questions of a set to run: those with these ids (all where None), of them a `sample`
+    drawn by `sample_seed`, of those the first `limit`, and the ones in `shard`."""
 
     ids: Collection[str] | None = None
     limit: int | None = None
     shard: Shard | None = None
+    sample: int | None = None
+    sample_seed: int = 0
 
     def of(self, questions: QuestionSet) -> QuestionSet:
         """The chosen questions, in order; InputError for an unknown id, or if none are left."""
@@ -68,6 +70,8 @@ class Selection:
                     remedy="check the ids that were asked for",
                 )
             chosen = tuple(q for q in chosen if q.id in wanted)
+        if self.sample is not None:
+            chosen = questions.part(chosen).sample(self.sample, self.sample_seed).questions
         chosen = chosen[: None if self.limit is None else max(self.limit, 0)]
         if self.shard is not None:
             chosen = tuple(q for q in chosen if self.shard.holds(q.id))

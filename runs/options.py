@@ -4,7 +4,7 @@ The command line, Python and study files are made of these models, as they are o
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.numbers import EXAMPLE, MOST_SECONDS, read_duration
 from branchwise.base.setting import NamedSettings, Setting, Text, refused
 from branchwise.eval.scoring_choice import CheckChoice, JudgePairs, ScoringChoice, check_of
-from branchwise.eval.selection import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS, Shard
+from branchwise.eval.selection import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS, Selection, Shard
 from branchwise.eval.tasks import TASKS, known_variants
 from branchwise.graphs.own_settings import SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.runs.costs.prices import Prices
@@ -191,9 +191,22 @@ class QuestionOptions(_Options):
     limit: Annotated[
         int | None, Field(ge=1, le=_MOST_QUESTIONS), Setting("Run at most this many questions.")
     ] = None
+    sample: Annotated[
+        int | None,
+        Field(ge=1, le=_MOST_QUESTIONS),
+        Setting("Run this many questions, drawn by --sample-seed, in their order."),
+    ] = None
+    sample_seed: Annotated[
+        int, Field(ge=0, le=_MOST_QUESTIONS), Setting("The same seed draws the same questions.")
+    ] = 0
     epochs: Annotated[
         int, Field(ge=1, le=MAX_EPOCHS), Setting("Number of times that each question is answered.")
     ] = 1
+
+    def selection(
+        self, ids: Collection[str] | None = None, shard: Shard | None = None
+    ) -> Selection:
+        return Selection(ids, self.limit, shard, self.sample, self.sample_seed)
 
 
 class RunOptions(PaceOptions, QuestionOptions):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated
 
 import click
@@ -11,6 +12,7 @@ from typer.core import TyperCommand
 
 from branchwise.agents.refusals import ApiChoice
 from branchwise.base.errors import InputError
+from branchwise.base.files import read_lines
 from branchwise.base.keys import HELP, METAVAR, OPTION, Keys
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.eval.tasks import TASKS
@@ -124,3 +126,14 @@ def read_tools(given: list[str]) -> tuple[str, ...]:
             remedy="leave it out, or give it alone",
         )
     return ()
+
+
+def read_ids(path: Path | None) -> list[str] | None:
+    """A file with an id a line."""
+    if path is None:
+        return None
+    try:
+        return [line.decode().strip() for _, line in read_lines(path)]
+    except UnicodeDecodeError:
+        remedy = "name a file of ids, one a line"
+        raise InputError("is not UTF-8", where=str(path), remedy=remedy) from None

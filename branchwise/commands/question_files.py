@@ -11,13 +11,21 @@ import typer
 from branchwise.base.atomic import new_file
 from branchwise.base.errors import InputError
 from branchwise.base.text import counted, printable
-from branchwise.commands.options import QUESTIONS, AsJson, Field, Separator, read_questions
+from branchwise.commands.options import (
+    QUESTIONS,
+    AsJson,
+    Field,
+    Separator,
+    read_ids,
+    read_questions,
+)
 from branchwise.corpora.loaders import SetCheck, each_question
 from branchwise.corpora.loaders.format_fields import json_schema
 from branchwise.corpora.loaders.forms import OWN
 from branchwise.corpora.loaders.native import written
 from branchwise.corpora.loaders.source import MENDED, PlacedQuestion
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import gold_of
 from branchwise.report.terminal.console import echo, print_json, printable_json
 from branchwise.report.terminal.forms import forms_as_json, print_fields, print_forms
@@ -75,6 +83,16 @@ def convert(
     out: Annotated[Path, typer.Option(help="JSONL file to write.")],
     field: Field = None,
     separator: Separator = None,
+    ids: Annotated[
+        Path | None, typer.Option(help="File with question ids, one a line: write only these.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Write at most this many.", min=1)] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Write this many, drawn by --sample-seed.", min=1)
+    ] = None,
+    sample_seed: Annotated[
+        int, typer.Option(help="The same seed draws the same questions.", min=0)
+    ] = 0,
     overwrite: Overwrite = False,
 ) -> None:
     """Write a question set of any form (a file, or FORM:PATH) as JSONL in our own format: the
@@ -84,7 +102,14 @@ def convert(
     """
     check_place(out, overwrite=overwrite)
     named = read_questions(source, field, separator)
-    count = write_questions(out, each_question(named))
+    questions = each_question(named)
+    if (ids, limit, sample) != (None, None, None):
+        placed = list(questions)
+        whole = QuestionSet(named.text, placed[0].task, tuple(one.question for one in placed), "")
+        part = Selection(read_ids(ids), limit, None, sample, sample_seed).of(whole)
+        kept = {question.id for question in part}
+        questions = (one for one in placed if one.question.id in kept)
+    count = write_questions(out, questions)
     echo(f"{out}: {counted(count, 'question')}")
 
 

@@ -16,16 +16,15 @@ from branchwise.agents.answer import UNREADABLE
 from branchwise.agents.spec import shutdown_warnings
 from branchwise.api import check_affordable
 from branchwise.base.errors import InputError
-from branchwise.base.files import read_lines
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.text import counted, printable
+from branchwise.commands.options import read_ids
 from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, score_and_save
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.scores import Scores
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import get_task, gold_of
 from branchwise.graphs.system import System
 from branchwise.report.study_report import SystemReport
@@ -57,11 +56,11 @@ def answer_questions(
     as_json: bool,
 ) -> None:
     """Make a run, or say what it may cost; the options are those of `branchwise run`."""
-    choice, part = scoring.choice, options.part
+    choice = scoring.choice
     options = options.model_copy(update={"max_cost": limit_of(out, options.max_cost)})
     task = options.task
     loaded = load_questions(questions, gold_of=gold_of(task))
-    selected = Selection(_read_ids(ids), options.limit, part).of(loaded)
+    selected = options.selection(read_ids(ids), options.part).of(loaded)
     wanted = _Wanted(system, selected, out, options, choice)
     if is_forecast and options.pilot is None:
         wanted.forecast(forecast_from)
@@ -294,17 +293,6 @@ def show_scores(made: Run, keys: Keys | None = None, *, as_json: bool = False) -
 
 def _quoted(path: Path) -> str:
     return shlex.quote(str(path))
-
-
-def _read_ids(path: Path | None) -> list[str] | None:
-    if path is None:
-        return None
-
-    try:
-        return [line.decode().strip() for _, line in read_lines(path)]
-    except UnicodeDecodeError:
-        remedy = "name a file of ids, one a line"
-        raise InputError("is not UTF-8", where=str(path), remedy=remedy) from None
 
 
 def warn_of_shutdowns(

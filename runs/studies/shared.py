@@ -13,7 +13,6 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.questions import QuestionSet
 from branchwise.corpora.rows import OPTION
-from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import Task, get_task, gold_of, is_graded
 from branchwise.eval.tasks.registry import check_questions, flow_of
 from branchwise.graphs.sources import retriever_of, tools_of
@@ -123,7 +122,7 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
         raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
     questions = replace(questions, task=task or questions.task)
     _check_task(loaded, questions.task)
-    chosen = Selection(_ids(loaded), asked.limit)
+    chosen = asked.selection(_ids(loaded))
     try:
         questions = chosen.of(questions)
     except InputError as error:

@@ -1,6 +1,7 @@
 """Question sets as Python has them: sequences, rows, questions."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 from branchwise import System, load_questions, run, score
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.runs.options import QuestionOptions
+from branchwise.runs.studies.schema import load_study
+from branchwise.runs.studies.shared import questions_of
 
 ROWS = [
     {"id": f"q{n}", "question": f"Who made film {n}?", "answers": {"default": [f"P {n}"]}}
@@ -48,6 +52,26 @@ def test_a_sample_is_drawn_by_its_seed_and_stays_in_order(questions: QuestionSet
     assert questions.sample(5, seed=7) == questions.sample(5, seed=7)
     assert questions.sample(5, seed=8) != questions.sample(5, seed=7)
     assert questions.sample(99) == questions
+
+
+def test_a_command_and_a_study_draw_the_same_sample(
+    questions: QuestionSet, tmp_path: Path, type_in: Callable[..., tuple[int, str, str]]
+) -> None:
+    drawn = questions.sample(5, seed=7)
+    out = tmp_path / "five.jsonl"
+    options = ("--sample", "5", "--sample-seed", "7")
+    assert type_in("questions", "convert", questions.source, *options, "--out", out)[0] == 0
+    assert load_questions(out).digest == drawn.digest
+    study = {
+        "name": "s",
+        "questions": {"source": str(questions.source), "sample": 5, "sample_seed": 7},
+        "base": {"model": "offline"},
+        "factors": {"max_turns": [3, 4]},
+    }
+    path = tmp_path / "s.yaml"
+    path.write_text(json.dumps(study))
+    assert questions_of(load_study(path)).digest == drawn.digest
+    assert QuestionOptions(sample=5, limit=3).selection().of(questions) == questions.sample(5)[:3]
 
 
 def test_rows_questions_and_sets_are_the_same_questions(questions: QuestionSet) -> None:
