@@ -18,12 +18,12 @@ def multihop_question(record: Mapping[str, Any], at: RowPlace) -> Question | Non
     `context` is a list of titles and sentences, which become passages; `supporting_facts` names
     sentences by title and number, and their paragraphs become the answer's support. Derived files,
     which have only `question` and `answer`, are read too; a list as `answer` holds forms of the one
-    answer.
+    answer. On the Hub both lists are objects of columns ({"title": [...], "sentences": [...]}).
     """
     reader = GoldReader(at)
     id, answer = record.get("_id"), record.get("answer")
     passages = []
-    for paragraph in reader.entries(record.get("context"), "context"):
+    for paragraph in reader.entries(_rows(record.get("context"), "title", "sentences"), "context"):
         match paragraph:
             case [str(title), [*sentences]] if all(isinstance(text, str) for text in sentences):
                 # Those of HotpotQA begin with a space, those of 2WikiMultihopQA do not.
@@ -33,7 +33,8 @@ def multihop_question(record: Mapping[str, Any], at: RowPlace) -> Question | Non
                 reader.refuse("form", '"context" is not a list of [title, [sentence, ...]]')
                 break
     titles = set()
-    for fact in reader.entries(record.get("supporting_facts"), "supporting_facts"):
+    facts = _rows(record.get("supporting_facts"), "title", "sent_id")
+    for fact in reader.entries(facts, "supporting_facts"):
         match fact:
             case [str(title), int()]:
                 titles.add(title)
@@ -50,6 +51,16 @@ def multihop_question(record: Mapping[str, Any], at: RowPlace) -> Question | Non
         passages=tuple(passages),
         meta={"benchmark": at.loading.source.form.name},
     )
+
+
+def _rows(value: Any, *columns: str) -> Any:
+    """The rows of an object of these columns, as lists; anything else as it is."""
+    if not isinstance(value, Mapping) or {*value} != {*columns}:
+        return value
+    held = [value[column] for column in columns]
+    if not all(isinstance(column, list) for column in held) or len({*map(len, held)}) > 1:
+        return value
+    return [list(row) for row in zip(*held, strict=True)]
 
 
 def musique_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:

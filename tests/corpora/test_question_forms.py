@@ -106,6 +106,12 @@ def test_passages_come_with_the_question_and_support_the_answer(load: Any) -> No
     assert texts == [(title, "".join(parts)) for title, parts in CONTEXT]
     [answer] = hotpot.branches[0].answers
     assert answer.support == tuple(passage_id(*one) for one in texts[:2])
+    titles, sentences = map(list, zip(*CONTEXT, strict=True))
+    names, numbers = map(list, zip(*ALSO["supporting_facts"], strict=True))
+    facts = {"supporting_facts": {"title": names, "sent_id": numbers}}
+    of_hub = {"context": {"title": titles, "sentences": sentences}, **ALSO, **facts}
+    [same] = load("hotpotqa", {"question": "?", "answer": "a", **of_hub})
+    assert (same.passages, same.branches) == (hotpot.passages, hotpot.branches)
     context = [["Film", ["It is a film.", "X directed it."]]]
     [wiki] = load("2wiki", {"question": "?", "answer": "a", "context": context, "answer_id": "Q7"})
     assert wiki.passages[0].text == "It is a film. X directed it."
