@@ -39,11 +39,8 @@ _Vector = tuple[float, ...]
 
 @dataclass(frozen=True)
 class LeftOutQuestions:
-    """How many questions stay out of a pair of columns, each counted once, by reason.
-
-    `only_base`, `only_other`: the other system has no ended item of them; `unscored_*`: both have
-    one, but the metric is None there in every epoch.
-    """
+    """How many questions stay out of a pair of columns, each counted once. `only_*`: the other
+    system has no ended item of them; `unscored_*`: the metric is None there in every epoch."""
 
     only_base: int = 0
     only_other: int = 0
@@ -57,8 +54,8 @@ class LeftOutQuestions:
     ) -> "LeftOutQuestions":
         """Of questions that both have; `unscored`: whether each is so in the base, in the other."""
         counts = Counter(unscored)
-        one_sided = counts[True, False], counts[False, True]
-        return cls(only_base, only_other, *one_sided, counts[True, True])
+        by_side = (counts[sides] for sides in ((True, False), (False, True), (True, True)))
+        return cls(only_base, only_other, *by_side)
 
     @property
     def total(self) -> int:
@@ -66,14 +63,9 @@ class LeftOutQuestions:
 
     def reasons(self) -> str:
         """As a person reads it: "2 only in the base, 1 unscored in both"; empty for none."""
-        counts = {
-            "only in the base": self.only_base,
-            "only in the other": self.only_other,
-            "unscored in the base": self.unscored_base,
-            "unscored in the other": self.unscored_other,
-            "unscored in both": self.unscored_both,
-        }
-        return ", ".join(f"{count} {why}" for why, count in counts.items() if count)
+        counts = ((key.split("_"), count) for key, count in vars(self).items() if count)
+        words = {"base": "the base", "other": "the other", "both": "both"}
+        return ", ".join(f"{count} {why} in {words[side]}" for (why, side), count in counts)
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -81,11 +73,8 @@ class LeftOutQuestions:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two systems' metrics over the same questions, these in order of their ids.
-
-    `base`, `other`: float64 [metrics, questions], epochs of a question averaged; NaN is unscored,
-    and so is a mean that is not finite.
-    """
+    """Two systems' metrics over the same questions, in order of their ids: float64 [metrics,
+    questions], epochs averaged; NaN is unscored, as is a mean that is not finite."""
 
     metrics: tuple[str, ...]
     base: "NDArray[np.float64]"
@@ -129,11 +118,9 @@ def check_same_questions(base: Scores, other: Scores) -> None:
     ambiguous = {row.id: row.ambiguous for row in base.items}
     for row in other.items:
         if ambiguous.get(row.id, row.ambiguous) != row.ambiguous:
-            raise InputError(
-                f"question {row.id[:_SHOWN_OF_AN_ID]!r} is ambiguous in one run and not in the "
-                "other",
-                remedy="compare runs over the same questions",
-            )
+            shown = f"question {row.id[:_SHOWN_OF_AN_ID]!r}"
+            problem = f"{shown} is ambiguous in one run and not in the other"
+            raise InputError(problem, remedy="compare runs over the same questions")
 
 
 def _columns(
@@ -286,8 +273,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
     for rank, (p, index) in enumerate(made):
-        highest = max(highest, min(1.0, (len(made) - rank) * p))
-        adjusted[index] = highest
+        adjusted[index] = highest = max(highest, min(1.0, (len(made) - rank) * p))
     return adjusted
 
 
@@ -377,8 +363,7 @@ def total_test(pairs: TotalPairs, *, seed: int = 0, flips: int = FLIPS) -> Paire
     base, other = (np.array(vectors) for vectors in zip(*pairs.paired, strict=True))
     # Plain numbers, here and below: what comes of them is written as JSON.
     sums = [*base.sum(axis=0).tolist(), *other.sum(axis=0).tolist()]
-    observed = pairs.change(*sums)
-    if observed is None:
+    if (observed := pairs.change(*sums)) is None:
         return None
     gain = (other - base)[(other != base).any(axis=1)]
     exact = len(gain) <= EXACT_UP_TO

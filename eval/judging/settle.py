@@ -48,13 +48,9 @@ _Drawn = TypeVar("_Drawn")
 
 @dataclass(frozen=True)
 class JudgeCheck:
-    """Two grades of each request, and how far they agree.
-
-    `spec`: the model of the second ones, which is the judge itself unless it stands `beside`
-    another. `graded`: requests with two grades, `ungraded` those that lack one. `difference`: the
-    mean absolute difference, 0 to 1; `rho`: Spearman's rank correlation, None where all grades of
-    either are the same. Their intervals draw questions.
-    """
+    """Two grades of each request, and how far they agree: the mean absolute `difference`, 0 to 1,
+    and Spearman's `rho`, None where all grades of either are the same; their intervals draw
+    questions. `spec`: the second model, `beside`: not the judge itself."""
 
     spec: str
     beside: bool
@@ -90,11 +86,8 @@ async def check_judge(
     announce: Announce | None = None,
     progress: RequestProgress | None = None,
 ) -> JudgeCheck:
-    """Grades by `second` beside the kept ones of `first`.
-
-    The items are drawn with a fixed seed among those with anything to grade; a greater number draws
-    the same ones and more. Raises what `Grader.grade` raises.
-    """
+    """Grades by `second` beside the kept ones of `first`, of items with anything to grade. Raises
+    what `Grader.grade` raises."""
     asked = [item for item in items if property_requests([item], task, pairs)]
     drawn = draw_items(asked, choice.items)
     graded = [
@@ -127,11 +120,8 @@ async def grade_again(
     announce: Announce | None = None,
     progress: RequestProgress | None = None,
 ) -> JudgeCheck:
-    """Grades by `second` beside those of the requests of so many items.
-
-    What several questions ask alike is graded once, and counts in the first of them. Raises what
-    `Grader.grade` raises.
-    """
+    """Grades by `second` beside those of the requests of so many items. What several questions ask
+    alike counts in the first of them. Raises what `Grader.grade` raises."""
     asked: dict[GradeRequest, tuple[str, float | None]] = {}
     for question, request, grade in graded:
         asked.setdefault(request, (question, grade))
@@ -158,7 +148,7 @@ async def grade_again(
 
 
 def draw_items(items: Sequence[AnsweredItem], n: int) -> list[AnsweredItem]:
-    """The first `n` of the items in a seeded order, which their own order has no part in."""
+    """The first `n` of the items in a seeded order, in which their own has no part."""
     return _drawn(sorted(items, key=lambda item: (item.question.id, item.epoch)), n)
 
 
@@ -211,12 +201,9 @@ DEFAULT_DECODING = Decoding()
 
 @dataclass(frozen=True)
 class Settled:
-    """Items after the chosen matcher and judge, and what these did.
-
-    `lexical`: the same items by names alone, if both matchers were requested; `lexical_judge`: what
-    the judge did with these. Its calls are those that `judge` had not made. `check`: of a judge of
-    free text, where some items were graded twice.
-    """
+    """Items after the chosen matcher and judge, and what these did. `lexical`: the same items by
+    names alone, if both matchers were requested; `lexical_judge`: what the judge did with these,
+    by calls that `judge` had not made. `check`: of items graded twice."""
 
     items: Sequence[AnsweredItem]
     lexical: Sequence[AnsweredItem] | None = None
@@ -259,13 +246,9 @@ class Settled:
 
 @dataclass(frozen=True)
 class Settling:
-    """How models are asked: the resolved choice, their cache and prompts.
-
-    `roles`: by role the decoding settings that it has of its own. `headers`: of all requests.
-    `graded`: the task whose free text the judge grades, rather than accept names; `announce` is
-    then told what it is to be asked before the first request, and `check` has it grade some items
-    twice.
-    """
+    """How models are asked: the resolved choice, their cache and prompts. `roles`: by role the
+    decoding settings of its own. `graded`: the task whose free text the judge grades; `announce` is
+    then told before the first request what it takes, and `check` has some items graded twice."""
 
     choice: ScoringChoice
     judgements: Judgements
@@ -297,21 +280,19 @@ class Settling:
             matcher, agreed = None, None
             if self.choice.matcher != "lexical":
                 caller = self._caller("matcher", self.choice.model, callers)
-                items, matcher = await align_with_model(
-                    items, caller, self.judgements, ready=self.ready, **self._settings("matcher")
-                )
+                settings = {"ready": self.ready, **self._settings("matcher")}
+                items, matcher = await align_with_model(items, caller, self.judgements, **settings)
                 agreed = agreement(items) if lexical is not None else None
             judge = lexical_judge = None
             if self.choice.judge_entities:
                 caller = self._caller("judge", self.choice.judge, callers)
                 settings = {"ready": self.ready, **self._settings("judge")}
                 judged = await judge_entities(items, caller, self.judgements, **settings)
-                items, judge, verdicts = judged
+                items, judge, settings["known"] = judged
                 if lexical is not None:
                     # Leftovers of both alignments are sent, and paid for, once.
-                    lexical, lexical_judge, _ = await judge_entities(
-                        lexical, caller, self.judgements, known=verdicts, **settings
-                    )
+                    judged = await judge_entities(lexical, caller, self.judgements, **settings)
+                    lexical, lexical_judge, _ = judged
         return Settled(items, lexical, matcher, judge, None, agreed, lexical_judge)
 
     async def check_stored(
@@ -375,32 +356,30 @@ def scorer_of(
     settled: Settled,
     roles: RoleDecoding = NO_ROLES,
 ) -> Scorer:
-    """The scorer of a resolved choice; of `both`, the one with the model. `roles`: the decoding of
-    matcher and judge.
-
-    If no reply of the model was usable, the scorer says so: such scores must neither pass for the
-    model's nor replace them in a run's store.
-    """
+    """The scorer of a resolved choice; of `both`, the one with the model. If no reply of a model
+    was usable it says so: such scores must neither pass for the model's nor replace them."""
     variant = choice.variant_of(task.name)
     scored = get_task(task.name, variant)
     matcher = scored.matcher if choice.matcher == "lexical" else "llm"
     model = _name(choice.model) if choice.matcher != "lexical" else None
     judge = _name(choice.judge) if choice.judge_entities else None
+    own = {
+        role: dict(roles[role])
+        for role, asked in (("matcher", model), ("judge", judge))
+        if asked and role in roles
+    }
     if model and "matcher" in settled.in_vain:
         matcher = f"{task.matcher} ({matcher} brought nothing)"
     if judge and "judge" in settled.in_vain:
         judge = f"{judge} (brought nothing)"
     own_prompts = GRADING_PROMPTS if variant else MAPPING_PROMPTS
-    prompts_digest = prompts.digest_of(own_prompts)[:16] if model or judge else None
-    asked = {"matcher": model, "judge": judge}
-    own = {role: dict(roles[role]) for role, asks in asked.items() if asks and role in roles}
     return Scorer(
         task.name,
         task.version,
         matcher,
         model=model,
         judge=judge,
-        prompts=prompts_digest,
+        prompts=prompts.digest_of(own_prompts)[:16] if model or judge else None,
         decoding=own,
         variant=variant,
         pairs=choice.judge_pairs if variant and choice.judge_pairs != "all" else "",
