@@ -76,11 +76,8 @@ class ScoreDifference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All differences of one system to its base, by subset and then by metric.
-
-    `cautions`: what else differs between the two sides, as plain text, and may explain a
-    difference.
-    """
+    """All differences of one system to its base, by subset and then by metric. `cautions`: what
+    else differs between the two sides, in plain text, and may explain a difference."""
 
     differences: tuple[ScoreDifference, ...]
     cautions: tuple[str, ...] = ()
@@ -115,11 +112,9 @@ def compare(
     different tasks, or answered different questions under one id.
     """
     if base.scorer.task != other.scorer.task:
-        raise InputError(
-            f"scores of the tasks {base.scorer.task} and {other.scorer.task} have no metric in "
-            "common",
-            remedy="compare runs over the same questions",
-        )
+        tasks = f"{base.scorer.task} and {other.scorer.task}"
+        problem = f"scores of the tasks {tasks} have no metric in common"
+        raise InputError(problem, remedy="compare runs over the same questions")
     check_same_questions(base, other)
     if metrics is None:
         metrics = [metric for metric in base.aggregates["all"] if metric in other.aggregates["all"]]
@@ -181,15 +176,15 @@ def compare_each(
         for key, names in tested.items()
         for name, p in zip(names, holm([alone[n].find(*key).p for n in names]), strict=True)
     }
-    corrected: dict[str, Comparison] = {}
-    for name, comparison in alone.items():
-        differences: list[ScoreDifference] = []
-        for difference in comparison.differences:
-            key = (name, difference.metric, difference.subset)
-            p, family = adjusted.get(key, (None, 1))
-            differences.append(replace(difference, p_holm=p, family=family))
-        corrected[name] = replace(comparison, differences=tuple(differences))
-    return corrected
+
+    def corrected(name: str, difference: ScoreDifference) -> ScoreDifference:
+        p, family = adjusted.get((name, difference.metric, difference.subset), (None, 1))
+        return replace(difference, p_holm=p, family=family)
+
+    return {
+        name: replace(own, differences=tuple(corrected(name, d) for d in own.differences))
+        for name, own in alone.items()
+    }
 
 
 def _differences(
@@ -255,19 +250,18 @@ def _of_total(
 
 def _cautions(base: Scores, other: Scores) -> tuple[str, ...]:
     """Scorer settings and numbers of epochs in which the two sides differ."""
+    scorers = (base.scorer, other.scorer)
+    settings = ((name, *(getattr(own, name) for own in scorers)) for name in _SCORER_FIELDS)
     cautions = [
-        f"scored with a different {field}: {getattr(base.scorer, field)} and "
-        f"{getattr(other.scorer, field)}"
-        for field in _SCORER_FIELDS
-        if getattr(base.scorer, field) != getattr(other.scorer, field)
+        f"scored with a different {name}: {ours} and {theirs}"
+        for name, ours, theirs in settings
+        if ours != theirs
     ]
-    sources = [
-        {column["key"]: column["source"] for column in s.scorer.metrics} for s in (base, other)
-    ]
+    ours, theirs = ({column["key"]: column["source"] for column in s.metrics} for s in scorers)
     cautions += [
         f"the metric {key} has different code on the two sides"
-        for key in sources[0].keys() & sources[1].keys()
-        if sources[0][key] != sources[1][key]
+        for key in ours.keys() & theirs.keys()
+        if ours[key] != theirs[key]
     ]
     epochs = [len({item.epoch for item in scores.items}) for scores in (base, other)]
     if epochs[0] != epochs[1] and all(epochs):
@@ -285,9 +279,8 @@ def summary_line(
     """One line: effect and interval first, p-value and n last.
 
     "strict recall on ambiguous questions +.08 [.03, .13] (p = .004 after Holm, n = 120)".
-    `name` is what the metric is called in words, by default its key without underscores; `digits`
-    after the point; `questions` what the subset is called. Plain text that is to be
-    escaped where it is shown.
+    `name`: what the metric is called, by default its key without underscores; `digits` after the
+    point; `questions`: what the subset is called. Plain text, to be escaped where it is shown.
     """
     # "strict_em" is read "strict EM".
     words = ("EM" if word == "em" else word for word in difference.metric.split("_"))

@@ -11,11 +11,11 @@ import hashlib
 import io
 import math
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -49,7 +49,6 @@ class HumanGrade:
     helpful: Mapping[str, bool] = field(default_factory=dict)
 
     def is_complete(self, question: Question) -> bool:
-        """Whether all has been graded that is to be graded of the question."""
         graded = self.naturalness is not None and self.correct is not None
         return graded and all(name in self.helpful for name in readings(question))
 
@@ -202,8 +201,8 @@ def _graded(cells: Mapping[str, str], grade: HumanGrade, question: Question) -> 
         if cells["reading"] not in readings(question):
             raise ValueError(f"question {question.id!r} has no reading {cells['reading']!r}")
         helpful = _YES[cells["helpful"].lower()]
-        said = {} if helpful is None else {cells["reading"]: helpful}
-        return replace(grade, helpful={**grade.helpful, **said})
+        given = {} if helpful is None else {cells["reading"]: helpful}
+        return replace(grade, helpful={**grade.helpful, **given})
     if cells["naturalness"] not in ("", "1", "2", "3"):
         raise ValueError(f"naturalness is {cells['naturalness']!r}, not 1, 2 or 3")
     natural = int(cells["naturalness"]) if cells["naturalness"] else None
@@ -247,18 +246,20 @@ def tabulate(review: HumanReview, *, ambiguous: bool) -> ReviewTable:
         {f"{id} {name}": int(helps) for id, g in own.items() for name, helps in g.helpful.items()}
         for own in raters.values()
     ]
+
+    def ratings(part: str) -> list[dict[str, int]]:
+        return [
+            {id: int(value) for id, g in own.items() if (value := getattr(g, part)) is not None}
+            for own in raters.values()
+        ]
+
     return ReviewTable(
         len(raters),
-        _measured([_ratings(own, "naturalness") for own in raters.values()], ordinal=True),
-        _measured([_ratings(own, "correct") for own in raters.values()]),
-        _measured([_ratings(own, "all_helpful") for own in raters.values()]),
+        _measured(ratings("naturalness"), ordinal=True),
+        _measured(ratings("correct")),
+        _measured(ratings("all_helpful")),
         _measured(single),
     )
-
-
-def _ratings(grades: Mapping[str, HumanGrade], what: str) -> dict[str, int]:
-    values: dict[str, Any] = {id: getattr(grade, what) for id, grade in grades.items()}
-    return {id: int(value) for id, value in values.items() if value is not None}
 
 
 def _measured(raters: Sequence[Mapping[str, int]], *, ordinal: bool = False) -> Measured:
@@ -278,18 +279,18 @@ def corrected(review: HumanReview, questions: QuestionSet) -> tuple[list[Questio
     more call unhelpful than helpful; an ambiguous question that keeps fewer than two is left out.
     Each question names its parent in `meta`.
     """
-    votes: dict[tuple[str, str], int] = {}
+    votes = Counter[tuple[str, str]]()
     for (_, id), grade in review.grades().items():
         if grade.correct is not None:
-            votes[id, ""] = votes.get((id, ""), 0) + (1 if grade.correct else -1)
+            votes[id, ""] += 1 if grade.correct else -1
         for name, helps in grade.helpful.items():
-            votes[id, name] = votes.get((id, name), 0) + (1 if helps else -1)
+            votes[id, name] += 1 if helps else -1
     parent = {"source": questions.source, "digest": questions.digest}
     kept, left_out = [], []
     for question in questions.questions:
-        wrong = [b.name for b in question.branches if votes.get((question.id, b.name), 0) < 0]
+        wrong = [b.name for b in question.branches if votes[question.id, b.name] < 0]
         branches = tuple(b for b in question.branches if b.name not in wrong)
-        if votes.get((question.id, ""), 0) < 0 or (wrong and len(branches) < 2):
+        if votes[question.id, ""] < 0 or (wrong and len(branches) < 2):
             left_out.append(f"{question.id}: {question.question}")
             continue
         left_out += [f"{question.id}: the reading {name}" for name in wrong]

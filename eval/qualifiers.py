@@ -9,8 +9,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import filterfalse, pairwise
+from operator import or_
 from typing import NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS, normalise
@@ -91,14 +92,13 @@ _DATED = re.compile(rf"((?:{'|'.join(MONTHS)}) \d\d?) ([12]\d{{3}})")
 _OPENS_DATE = re.compile(rf"(?:{'|'.join(MONTHS)}) \d+ [12]\d{{3}} \S+ \d")
 _OPENS_PHRASE = re.compile(r"(?:of|in|from|by)\s")
 _NO_NAMES = KINDS | COMPANY_FORMS | FUNCTION_WORDS_OF_KEYS | frozenset(MONTHS)
+_ENDING = re.compile(r"(?:(?:i?an?|ese|ish|i|ia|e|o|ic|y)s?)$")
 _STEM = 4
 
 
 class ComparedName(NamedTuple):
     """A text as it is compared: its key, the key of its head, and what it says beside that.
-
-    `certain`: the rest can only be a qualifier; else it is one where gold says the same.
-    """
+    `certain`: the rest can only be a qualifier; else it is one where gold says the same."""
 
     key: str
     head: str
@@ -221,11 +221,9 @@ def _is_located(head: str, qualifier: str) -> bool:
 
 
 def _is_described(head: str, qualifier: str) -> bool:
-    """Whether "of", "in", "from" or "by" and what follows are not part of the name.
-
-    Beside a king's number, an office, a site ("in"), what has no capital ("miners in 1905"), and a
-    word that is a person's name, or a place's: "Thales of Miletus".
-    """
+    """Whether "of", "in", "from" or "by" and what follows are not part of the name: beside a king's
+    number, an office, a site ("in"), what has no capital ("miners in 1905"), and a word that is a
+    person's name, or a place's: "Thales of Miletus"."""
     *before, last = head.split()
     noun = last.lower()
     if head[0].islower() or noun in DESCRIBED or _REGNAL.search(head):
@@ -258,11 +256,8 @@ def _is_closed_part(part: str) -> bool:
 @lru_cache(maxsize=16_384)
 def traits_in(text: str) -> Traits:
     """What a qualifier or a description says."""
-    traits = NOTHING
     joined = _LONG_REGION.sub(lambda match: match[0].replace(" ", ""), text[:MAX_CHARACTERS])
-    for part in _PARTS.split(joined):
-        traits |= _traits_in_part(part)
-    return traits
+    return reduce(or_, map(_traits_in_part, _PARTS.split(joined)), NOTHING)
 
 
 def _traits_in_part(part: str) -> Traits:
@@ -301,13 +296,8 @@ def _traits_in_part(part: str) -> Traits:
 
 def traits_of(names: Iterable[ComparedName], head: str, descriptions: Iterable[str]) -> Traits:
     """What forms with this head, and descriptions, say of their bearer."""
-    traits = NOTHING
-    for name in names:
-        if name.qualifier and name.head == head:
-            traits |= traits_in(name.qualifier)
-    for description in descriptions:
-        traits |= traits_in(description)
-    return traits
+    own = [name.qualifier for name in names if name.qualifier and name.head == head]
+    return reduce(or_, map(traits_in, (*own, *descriptions)), NOTHING)
 
 
 def _share_nouns(ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -318,13 +308,11 @@ def _share_nouns(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 def _share_names(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     """Whether one is of both, as name or as adjective: "Velmara", "Velmaran"."""
-    stems, their_stems = ({_stem(n) for n in names if len(n) >= _STEM} for names in (ours, theirs))
+    stems, their_stems = (
+        {_ENDING.sub("", name) for name in names if len(name) >= _STEM} for names in (ours, theirs)
+    )
     return bool(ours & theirs or stems & their_stems)
 
 
 def _is_of_a_country(word: str) -> bool:
-    return word in COUNTRIES or bool(re.search(r"(?:an|ish|ese|ic|i)$", word))
-
-
-def _stem(word: str) -> str:
-    return re.sub(r"(?:(?:i?an?|ese|ish|i|ia|e|o|ic|y)s?)$", "", word)
+    return word in COUNTRIES or word.endswith(("an", "ish", "ese", "ic", "i"))

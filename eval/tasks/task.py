@@ -18,7 +18,7 @@ from branchwise.eval.errors.labels import ErrorClasses
 from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import ConditionalAnswer, PropertyPair
-from branchwise.graphs.flows import Brief, Flow, FlowSetting
+from branchwise.graphs.flows import Brief, Flow
 from branchwise.graphs.own_settings import DEFAULT_PROTOCOL, PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
@@ -46,9 +46,8 @@ class Total:
 
     def vector(self, metrics: Metrics) -> tuple[float, ...] | None:
         """An item's addends; None where one of them is."""
-        found = [metrics[name] for name in self.sums]
-        known = tuple(value for value in found if value is not None)
-        return known if len(known) == len(found) else None
+        known = tuple(v for name in self.sums if (v := metrics[name]) is not None)
+        return known if len(known) == len(self.sums) else None
 
 
 @dataclass(frozen=True)
@@ -56,12 +55,10 @@ class Column:
     """A metric in the report table.
 
     `heading` may hold one line break; columns with the same `table` stand side by side; `note`
-    is the line under the table that says what the number means. A metric that `needs_evidence`
-    is left unscored where no item of a set was shown any passage (no tools, or answers from a
-    file): zero would blame the agent for what was not recorded. What has a `role` is a headline
-    metric: changes are told by it. `short` is its heading where its table is clear, `words` its
-    name in a sentence. `unit`: a share is 0 to 1. With a `total` an item's own value is that of its
-    sums alone.
+    is the line under the table that says what the number means. A metric that `needs_evidence` is
+    unscored where no item of a set was shown any passage: zero would blame the agent for what was
+    not recorded. What has a `role` is a headline metric: changes are told by it. `short`: its
+    heading where its table is clear, `words`: its name in a sentence. `unit`: a share is 0 to 1.
     """
 
     key: str
@@ -185,11 +182,7 @@ class Task(Protocol):
         return item
 
     def brief(
-        self,
-        question: Question,
-        *,
-        has_tools: bool,
-        system: System = DEFAULT_SYSTEM,
+        self, question: Question, *, has_tools: bool, system: System = DEFAULT_SYSTEM
     ) -> Brief:
         """What an agent of the system, with or without tools, is told."""
         flow = self.flow.by(system.asked(PROTOCOL))
@@ -203,44 +196,44 @@ class Task(Protocol):
         )
 
     def message(self, question: Question, flow: Flow, *, has_tools: bool) -> str:
-        """What the user says by a flow: the question in one line, and the passages that it brings
-        where they are given."""
-        has_passages = bool(question.passages)
-        return ask(question, flow.setting(has_tools=has_tools, has_passages=has_passages))
+        """What the user says by a flow: the question in one line; where its passages are given also
+        these, numbered from 1 and apart by an empty line."""
+        setting = flow.setting(has_tools=has_tools, has_passages=bool(question.passages))
+        blocks = [
+            f"Fragment {k}: {' '.join(passage.title.split())}\n{passage.text}"
+            for k, passage in enumerate(question.passages, start=1)
+        ]
+        return "\n\n".join([one_line(question.question), *(blocks if setting == "given" else [])])
 
     def asked_back(self, question: Question, flow: Flow) -> str:
         """The clarification question, by a flow in which it is given."""
         return ""
 
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
-        """Raise InputError for a question that cannot be put to a system as its settings want. The
-        error leaves out where the question is."""
+        """Raise InputError, without its place, for a question that the settings do not fit."""
         return None
 
     def grading(self, question: Question, system: System) -> tuple[int, int | None]:
-        """What a judge reads of a system's answer to the question: with how many gold texts each
-        predicted property is compared, and how many properties there are at most (None: any)."""
+        """With how many gold texts a judge compares each predicted property, and how many of these
+        a system's answer has at most (None: any)."""
         return 0, 0
 
     def graded_pairs(self, item: AnsweredItem, pairs: str) -> Iterable[GradedPair]:
-        """What a judge grades of an item: predicted and gold properties that may stand for each
-        other, `pairs` of them being "all" or only those that are "aligned" without a judge."""
+        """What a judge grades of an item: "all" `pairs` of predicted and gold properties, or only
+        those that are "aligned" without a judge."""
         return ()
 
     def read_output(self, data: Any) -> Any:
-        """What is scored of a prediction's `task_output` that came from a file. Raises FormatError
-        for one that the task cannot score."""
+        """What is scored of a `task_output` that came from a file. Raises FormatError."""
         return data
 
     def beside(
         self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
     ) -> Sequence[Beside] | None:
-        """Gold and predicted answers as `score` aligns them, where a trace cannot tell by itself.
-        None: branches of the same name stand beside each other."""
+        """Gold and predicted answers as `score` aligns them; None: by the names of branches."""
         return None
 
     def questions_words(self, subset: str) -> str:
-        """A subset of the questions in a sentence."""
         return f"{self.subset_words[subset]} questions"
 
     def counted_questions(self, count: int, subset: str) -> str:
@@ -277,19 +270,6 @@ class Task(Protocol):
 def shuffled(question: Question, texts: Iterable[str]) -> list[str]:
     """Texts in an order that says nothing of their own, the same whenever it is asked."""
     return sorted(texts, key=lambda text: sha256(f"{question.id}\0{text}".encode()).digest())
-
-
-def ask(question: Question, setting: FlowSetting) -> str:
-    """The user message: the question in one line; with given passages also these, numbered from 1.
-    Blocks are apart by an empty line, each passage as `Fragment k: title`, then its text."""
-    line = one_line(question.question)
-    if setting != "given":
-        return line
-    blocks = [
-        f"Fragment {k}: {' '.join(passage.title.split())}\n{passage.text}"
-        for k, passage in enumerate(question.passages, start=1)
-    ]
-    return "\n\n".join([line, *blocks])
 
 
 def holder_of(data: object, keys: Collection[str], problem: str) -> Mapping[str, Any]:
