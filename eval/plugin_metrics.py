@@ -36,11 +36,9 @@ _OF_TABLES = ("n", "questions", "system", "subset", "origin", "scored_by")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MetricPlugin(Plugin):
-    """A declared metric. `name` is its key in JSON and CSV; `heading` may hold one line break.
-
-    `description` is the line under the table that says what the number means. `digits`: after the
-    point. `seconds`: what a call may take. `spec`: how it was named, its file where it was not.
-    """
+    """A declared metric. `name`: its key in JSON and CSV; `heading` may hold one line break;
+    `description`: the line under the table; `digits`: after the point; `seconds`: what a call may
+    take; `spec`: how it was named, its file where it was not."""
 
     plugin_group: ClassVar[Group] = "metrics"
     heading: str
@@ -59,14 +57,10 @@ class MetricPlugin(Plugin):
         return {**self.column.described(), "source": self.source.identity}
 
     def of(self, item: AnsweredItem) -> float | None:
-        """The metric of one item, which it gets as a copy of its own; None where it does not apply.
-
-        Raises PluginFailure, whose line says why there is none.
-        """
-        given = {"item": item}
-        return call_blocking(
-            self.name, lambda item: self(item), given, seconds=self.seconds, read=_number
-        )
+        """The metric of one item, of which it gets a copy; None where it does not apply. Raises
+        PluginFailure, whose line says why there is none."""
+        given, limit = {"item": item}, self.seconds
+        return call_blocking(self.name, lambda item: self(item), given, seconds=limit, read=_number)
 
 
 @overload
@@ -152,10 +146,8 @@ Named = str | MetricPlugin
 
 
 def load_metrics(named: Iterable[Named]) -> tuple[MetricPlugin, ...]:
-    """The metrics of specs, in order, each once.
-
-    Raises InputError where there is no such metric, or two columns would have one name.
-    """
+    """The metrics of specs, in order, each once. Raises InputError where there is no such metric,
+    or two columns would have one name."""
     by_name: dict[str, MetricPlugin] = {}
     for loaded in map(_load, named):
         other = by_name.setdefault(loaded.name, loaded)
@@ -168,12 +160,9 @@ def load_metrics(named: Iterable[Named]) -> tuple[MetricPlugin, ...]:
 
 
 def metrics_of(asked: Iterable[Named], kept: Iterable[str], where: str) -> tuple[MetricPlugin, ...]:
-    """The metrics that a run was begun with, then those that are asked for.
-
-    One that is asked for stands for one of the same name that was kept. One that was kept and can
-    no longer be loaded is left out, with a warning: the run's other scores are as good without.
-    Raises InputError as `load_metrics`.
-    """
+    """The metrics that a run was begun with, then those that are asked for, also in place of one of
+    the same name. One that can no longer be loaded is left out, with a warning: the run's other
+    scores are as good without. Raises InputError as `load_metrics`."""
     chosen = load_metrics(asked)
     before: dict[str, MetricPlugin] = {}
     for spec in kept:
@@ -266,9 +255,9 @@ def _published_layer(folder: Path) -> int:
     """The layer at which the package's authors found the model best, by the folder's name."""
     from bert_score.utils import model2layers
 
-    name = folder.resolve().name
+    name, spec = folder.resolve().name, f"{BERTSCORE}{folder}"
     for known, layer in model2layers.items():
         if known.rpartition("/")[2] == name:
             return int(layer)
-    what = f"it is not known which layer of {name} tells most"
-    raise InputError(what, where=f"{BERTSCORE}{folder}", remedy=f"write {BERTSCORE}{folder}@LAYER")
+    problem = f"it is not known which layer of {name} tells most"
+    raise InputError(problem, where=spec, remedy=f"write {spec}@LAYER")

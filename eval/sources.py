@@ -172,7 +172,9 @@ class _CorpusHolding(Holding):
 
     def has(self, wanted: WantedEntity) -> bool | None:
         is_named = wanted.support and self.passages
-        return None if self.mentioned is None and not is_named else bool(self.passage(wanted))
+        if self.mentioned is None and not is_named:
+            return None
+        return self.passage(wanted) is not None
 
     def passage(self, wanted: WantedEntity) -> str | None:
         if wanted.support and self.passages:

@@ -239,7 +239,6 @@ def _written(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
     turn = _last_turn(reading)
     if turn is None or reading.rewritten is None or turn.finish in _DECLINED:
         return frozenset()
-
     read = parse_answer(turn.text[-MAX_ANSWERING_CHARS:], BranchesFormat()).prediction
     answers = read.answers.values() if read else ()
     return _pairs_in([text for texts in answers for text in texts], targets)

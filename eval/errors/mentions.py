@@ -22,7 +22,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from branchwise.eval.errors.folding import FoldedText, fold, folded, squeezed
@@ -54,19 +54,16 @@ _FEW = 100  # anchors are looked for one by one sooner than all the n-grams of a
 
 
 class Mentions:
-    """Finds which of several things a text mentions; `answers`: for each thing its text and
-    aliases."""
+    """Finds which of several answers a text mentions, each given as its text and aliases."""
 
     def __init__(self, answers: Sequence[Sequence[str]]) -> None:
-        things = (_Thing.of(index, name_forms(texts)) for index, texts in enumerate(answers))
-        self._things = [(thing.shared, thing) for thing in things]
+        named = (_Names.of(index, name_forms(texts)) for index, texts in enumerate(answers))
+        self._names = [(names.shared, names) for names in named]
 
     def find(self, text: str, among: Iterable[int] | None = None) -> dict[int, list[TextSpan]]:
-        """Where each thing is mentioned: its index to spans [start, end) of the text as given.
-
-        Spans of a thing are in order, without those that lie in or overlap a longer one before
-        them; things without a mention are left out. `among`: the only things to look for.
-        """
+        """Where each answer is mentioned: its index to spans [start, end) of the text as given, in
+        order, without those that lie in or overlap a longer one before them; nothing of an answer
+        without a mention. `among`: the only answers to look for."""
         spans: dict[int, set[TextSpan]] = {}
         for number, read, mentions in self._tried(text, among):
             if given := {read.given(*span) for span in mentions}:
@@ -80,7 +77,7 @@ class Mentions:
         return longest
 
     def present(self, text: str, among: Iterable[int] | None = None) -> set[int]:
-        """The indices of the things that a text mentions: the keys of `find`, sooner."""
+        """The indices of the answers that a text mentions: the keys of `find`, sooner."""
         numbers: set[int] = set()
         for number, _, mentions in self._tried(text, among):
             if number not in numbers and next(mentions, None):
@@ -90,26 +87,26 @@ class Mentions:
     def _tried(
         self, text: str, among: Iterable[int] | None
     ) -> Iterator[tuple[int, FoldedText, Iterator[TextSpan]]]:
-        """For each form whose letters the text has: its thing, the fold, where it is mentioned."""
+        """For each form whose letters the text has: its answer, the fold, where it is mentioned."""
         letters = squeezed(text)
         read: FoldedText | None = None
-        things = self._things if among is None else [self._things[number] for number in among]
-        for thing in [thing for shared, thing in things if shared in letters]:
-            for form in thing.forms:
+        tried = self._names if among is None else [self._names[number] for number in among]
+        for names in [names for shared, names in tried if shared in letters]:
+            for form in names.forms:
                 if form.letters in letters:
                     read = read or folded(text)
-                    yield thing.number, read, _mentions(read, letters, form)
+                    yield names.number, read, _mentions(read, letters, form)
 
 
-class _Thing(NamedTuple):
-    """A thing's forms. `shared`: letters in a row that every one of them has, as many as a word."""
+class _Names(NamedTuple):
+    """An answer's forms. `shared`: letters in a row that all of them have, as many as a word."""
 
     number: int
     forms: Sequence[NameForm]
     shared: str
 
     @classmethod
-    def of(cls, number: int, forms: Sequence[NameForm]) -> "_Thing":
+    def of(cls, number: int, forms: Sequence[NameForm]) -> "_Names":
         own = [form.letters for form in forms]
         words = [squeezed(word.fold) for form in forms[:1] for word in form.words]
         parts = sorted([*own[:1], *words], key=len, reverse=True)
@@ -184,14 +181,13 @@ def _is_mention(text: str, start: int, end: int, form: NameForm) -> bool:
 
 def _several(text: str, start: int, end: int, form: NameForm) -> bool:
     """A name of several words: capitals where it could be an ordinary phrase."""
-    if form.capitalised and is_in_longer_name(text, start, end):
-        return False
     if not form.capitalised:
         return True
+    if is_in_longer_name(text, start, end):
+        return False
     first = form.words[0]
     phrase = form.common and not form.sentence_case
-    weak = first.capital and first.fold in _ORDINARY
-    if not phrase and not weak:
+    if not phrase and not (first.capital and first.fold in _ORDINARY):
         return True
     shown = re.findall(r"[^\W_]+", text[start:end])
     capitals = {fold(word)[:3] for word in shown if word[0].isupper()}
@@ -229,19 +225,18 @@ def _has_capital(text: str, start: int, end: int, form: NameForm) -> bool:
     if word.acronym and len(word.fold) < 4:
         return capitals == len(letters)
     if not word.acronym and 1 < len(word.fold) < 5 and capitals == len(letters) > 1:
-        return form.words[0].fold not in COMMON_WORDS or _is_without_small_letters(text)
+        return word.fold not in COMMON_WORDS or _is_without_small_letters(text)
     return capitals > 0
 
 
 class ManyNames:
-    """Finds what `Mentions` finds, of tens of thousands of things in many texts: a text's n-grams
+    """Finds what `Mentions` finds, of tens of thousands of answers in many texts: a text's n-grams
     are looked up in a table of how the names' anchors begin. Memory grows with the names."""
 
-    def __init__(self, things: Sequence[Sequence[str]]) -> None:
-        self._things = things
-        self._mentions: dict[int, Mentions] = {}
+    def __init__(self, answers: Sequence[Sequence[str]]) -> None:
+        self._mentions = cache(lambda number: Mentions([answers[number]]))
         anchored: dict[str, set[int]] = defaultdict(set)
-        for number, forms in enumerate(things):
+        for number, forms in enumerate(answers):
             for form in name_forms(forms):
                 anchored[form.letters].add(number)
         # By length and text of the anchors' first characters: the anchors, and whose they are.
@@ -252,12 +247,12 @@ class ManyNames:
             table[gram].append((anchor, numbers))
 
     def present(self, text: str, known: AbstractSet[int] = frozenset()) -> set[int]:
-        """Numbers of the things that a text mentions, those already `known` left out."""
+        """Numbers of the answers that a text mentions, those already `known` left out."""
         candidates = self._candidates(text) - known
-        return {number for number in candidates if self._of(number).present(text)}
+        return {number for number in candidates if self._mentions(number).present(text)}
 
     def _candidates(self, text: str) -> set[int]:
-        """The things of which the text holds an anchor."""
+        """The answers of which the text holds an anchor."""
         searched, candidates = squeezed(text), set[int]()
         for length, table in self._tables.items():
             grams: Iterable[str] = table
@@ -270,16 +265,10 @@ class ManyNames:
                         candidates |= numbers
         return candidates
 
-    def _of(self, number: int) -> Mentions:
-        """One thing's names, made when it is first looked for closely."""
-        if (mentions := self._mentions.get(number)) is None:
-            mentions = self._mentions[number] = Mentions([self._things[number]])
-        return mentions
 
-
-def mentioned(things: Sequence[Sequence[str]], texts: Iterable[str]) -> dict[int, int]:
-    """Numbers of the things that any of the texts mentions, with that of the first text."""
-    names, first = ManyNames(things), dict[int, int]()
+def mentioned(answers: Sequence[Sequence[str]], texts: Iterable[str]) -> dict[int, int]:
+    """Numbers of the answers that any of the texts mentions, with that of the first text."""
+    names, first = ManyNames(answers), dict[int, int]()
     for number, text in enumerate(texts):
         first |= dict.fromkeys(names.present(text, first.keys()), number)
     return first

@@ -32,22 +32,21 @@ _MAX_RETURNED = 20_000
 def shown(text: str, limit: int = MAX_SHOWN) -> str:
     """The text on one line of at most `limit` characters, perhaps empty.
 
-    White space is collapsed. Control and format characters are removed, so that a name cannot start
-    a line, change the writing direction or contain hidden text. A long text keeps both ends:
-    readings of a question may start alike and end differently.
+    Control and format characters are removed, so that a name cannot start a line, change the
+    writing direction or contain hidden text. A long text keeps both ends: readings of a question
+    may start alike and end differently.
     """
-    visible = text if text.isprintable() else "".join(map(_visible, text))
-    line = one_line(visible)
+
+    def visible(character: str) -> str:
+        if character.isprintable() or character.isspace():
+            return character
+        return " " if unicodedata.category(character) == "Cc" else ""
+
+    line = one_line(text if text.isprintable() else "".join(map(visible, text)))
     if len(line) <= limit:
         return line
     head = (limit - len(_CUT)) * 2 // 3
     return f"{line[:head]}{_CUT}{line[head + len(_CUT) - limit :]}"
-
-
-def _visible(character: str) -> str:
-    if character.isprintable() or character.isspace():
-        return character
-    return " " if unicodedata.category(character) == "Cc" else ""
 
 
 MAX_REPLY = 100_000
@@ -188,10 +187,8 @@ def _range(ids: Sequence[str]) -> str:
 @dataclass(frozen=True)
 class MappingOutcome:
     """The result of a request. `indices` is None if no reply could be used; `problem` says why.
-
-    `repaired`: the first reply was unusable, the second was not. `failed`: a call got no reply;
-    this is not kept, and the next scoring repeats it.
-    """
+    `repaired`: the second reply was usable. `failed`: a call got no reply, which the next scoring
+    repeats."""
 
     indices: Indices | None
     problem: str | None = None
@@ -219,11 +216,9 @@ class Mapper(Consultant):
         concurrency: int,
         progress: RequestProgress | None = None,
     ) -> Mapping[MappingRequest, MappingOutcome]:
-        """The result of each request; equal ones are sent once, `concurrency` at a time.
-
-        Raises ModelError where every other request would fail as well (replies so far are kept),
-        and InputError where the model cannot be asked at all.
-        """
+        """The result of each request; equal ones are sent once, `concurrency` at a time. Raises
+        ModelError where every other request would fail as well, and InputError where the model
+        cannot be asked at all."""
         return await self.each(requests, self.map, concurrency=concurrency, progress=progress)
 
     async def map(self, request: MappingRequest) -> MappingOutcome:
