@@ -15,26 +15,18 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS, normalise, tokens
-from branchwise.eval.word_lists import (
-    COUNTRIES,
-    FUNCTION_WORDS_OF_KEYS,
-    NUMBER_WORDS,
-    OCCUPATIONS,
-    PAIRS,
-    ROMAN_LETTERS,
-    ROMAN_NUMERALS,
-    SAME_WORDS,
-    SINCE,
-    TENS,
-    WORK_KINDS,
-)
+from branchwise.eval import word_lists as lists
 
 _ORDINAL = re.compile(r"0*(\d+)(?:st|nd|rd|th)")
 _RANGE_OF_YEARS = re.compile(r"\b(1\d|20)(\d\d[-–/])(\d\d)(?![\d-])")
 _DEMONSTRATIVE = re.compile(r"\b(?:the|this|that)\b", re.IGNORECASE)
 _FORMS = {
-    **{w: str(n) for table in (NUMBER_WORDS, TENS, ROMAN_NUMERALS) for w, n in table.items()},
-    **SAME_WORDS,
+    **{
+        w: str(n)
+        for table in (lists.NUMBER_WORDS, lists.TENS, lists.ROMAN_NUMERALS)
+        for w, n in table.items()
+    },
+    **lists.SAME_WORDS,
 }
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -68,8 +60,8 @@ def name_words(text: str, *, articles: bool = False) -> BranchWords:
     if plain and plain[-1] == "one" and _DEMONSTRATIVE.search(text):
         plain.pop()
     words = _joined(plain)
-    content = tuple(word for word in words if word not in FUNCTION_WORDS_OF_KEYS)
-    has_roman = not ROMAN_NUMERALS.keys().isdisjoint(plain)
+    content = tuple(word for word in words if word not in lists.FUNCTION_WORDS_OF_KEYS)
+    has_roman = not lists.ROMAN_NUMERALS.keys().isdisjoint(plain)
     return BranchWords(normalise(text, articles=articles), content, tuple(words), has_roman)
 
 
@@ -78,13 +70,13 @@ def _joined(plain: list[str]) -> list[str]:
     words: list[str] = []
     last = ""
     for word in plain:
-        if pair := PAIRS.get((last, word)):
+        if pair := lists.PAIRS.get((last, word)):
             words[-1] = pair
-        elif last in TENS and (unit := NUMBER_WORDS.get(word, 10)) < 10:
-            words[-1] = str(TENS[last] + unit)
+        elif last in lists.TENS and (unit := lists.NUMBER_WORDS.get(word, 10)) < 10:
+            words[-1] = str(lists.TENS[last] + unit)
         else:
             if last == "from" and word[0].isdecimal():
-                words[-1] = SINCE
+                words[-1] = lists.SINCE
             ordinal = _ORDINAL.fullmatch(word)
             words.append(ordinal[1] if ordinal else _FORMS.get(word, word))
         last = word
@@ -133,7 +125,7 @@ def _groups(sets: Sequence[AbstractSet[str]]) -> dict[str, frozenset[int]]:
     return groups
 
 
-_WORKS, _OCCUPATIONS = _groups(WORK_KINDS), _groups(OCCUPATIONS)
+_WORKS, _OCCUPATIONS = _groups(lists.WORK_KINDS), _groups(lists.OCCUPATIONS)
 _NONE: frozenset[int] = frozenset()
 
 
@@ -158,7 +150,7 @@ class TellingName:
 
     @cached_property
     def countries(self) -> frozenset[str]:
-        return COUNTRIES.intersection(self._plain)
+        return lists.COUNTRIES.intersection(self._plain)
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -228,7 +220,7 @@ def _forms(gold: Sequence[BranchWords], whole: bool) -> Mapping[str, str]:
         if other != word:
             kept |= {word: word, other: other}
     if any(name.has_roman for name in gold):
-        kept |= {letter: str(n) for letter, n in ROMAN_LETTERS.items()}
+        kept |= {letter: str(n) for letter, n in lists.ROMAN_LETTERS.items()}
     return kept
 
 

@@ -15,40 +15,26 @@ from operator import or_
 from typing import NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS, normalise
+from branchwise.eval import word_lists as lists
 from branchwise.eval.branch_names import name_words, singular
-from branchwise.eval.word_lists import (
-    AREAS,
-    COMMON_WORDS,
-    COMPANY_FORMS,
-    COUNTRIES,
-    DESCRIBED,
-    FUNCTION_WORDS_OF_KEYS,
-    GENERATIONS,
-    KINDS,
-    MONTHS,
-    NEED_A_PHRASE,
-    RANKS,
-    REGIONS,
-    SIDES,
-    SITES,
-    STATES,
-)
 
 _BRACKET = re.compile(r"(.*[^\s(（\[])\s*[(（\[]((?:[^][()（）]|\([^()]*\))*)[])）]\s*", re.DOTALL)
 _BORN = re.compile(r"(.*[^\s,])[\s,]+((?:born|b\.)\s.*)", re.DOTALL | re.IGNORECASE)
 _TAIL = re.compile(r"(.*?[^\s,])(?:\s*,\s+|\s+[-–—]\s+)(\S.*)", re.DOTALL)
 _COMPANY = re.compile(
-    rf"(.*[^\s,])[\s,]+((?:{'|'.join(sorted(COMPANY_FORMS))})\.?)\s*", re.DOTALL | re.IGNORECASE
+    rf"(.*[^\s,])[\s,]+((?:{'|'.join(sorted(lists.COMPANY_FORMS))})\.?)\s*",
+    re.DOTALL | re.IGNORECASE,
 )
 _LIST = re.compile(r"\band\b|&")
 _CLOSING = tuple("])）")
 _MAY_QUALIFY = re.compile(
-    rf",|\s(?:[-–—]|born|b\.|of|in|from|by|{'|'.join(sorted(COMPANY_FORMS))})\b"
-    rf"|\s[-–—]\s|(?:{'|'.join(MONTHS)})",
+    rf",|\s(?:[-–—]|born|b\.|of|in|from|by|{'|'.join(sorted(lists.COMPANY_FORMS))})\b"
+    rf"|\s[-–—]\s|(?:{'|'.join(lists.MONTHS)})",
     re.IGNORECASE,
 )
 _LONG_REGION = re.compile(
-    rf"\b(?:{'|'.join(sorted((r for r in REGIONS if ' ' in r), reverse=True))})\b", re.IGNORECASE
+    rf"\b(?:{'|'.join(sorted((r for r in lists.REGIONS if ' ' in r), reverse=True))})\b",
+    re.IGNORECASE,
 )
 _MAGNITUDE = re.compile(r"(?:hundred|thousand|[mbtr]+illion|dozen|per ?cent|%)", re.IGNORECASE)
 _CAPITALS = re.compile(r"[A-Z]{2,5}(?: [A-Z]{2,5})*")
@@ -83,15 +69,17 @@ _BROADER = {
     **dict.fromkeys(("painter", "sculptor"), "artist"),
 }
 _SAYS_NOTHING = (
-    FUNCTION_WORDS_OF_KEYS
-    | COMPANY_FORMS
+    lists.FUNCTION_WORDS_OF_KEYS
+    | lists.COMPANY_FORMS
     | frozenset(("person", "people", "disambiguation", "thing", "work", "title", "name"))
 )
 _REGNAL = re.compile(r"[^\W\d_]\s+[IVX]{1,5}\Z")
-_DATED = re.compile(rf"((?:{'|'.join(MONTHS)}) \d\d?) ([12]\d{{3}})")
-_OPENS_DATE = re.compile(rf"(?:{'|'.join(MONTHS)}) \d+ [12]\d{{3}} \S+ \d")
+_DATED = re.compile(rf"((?:{'|'.join(lists.MONTHS)}) \d\d?) ([12]\d{{3}})")
+_OPENS_DATE = re.compile(rf"(?:{'|'.join(lists.MONTHS)}) \d+ [12]\d{{3}} \S+ \d")
 _OPENS_PHRASE = re.compile(r"(?:of|in|from|by)\s")
-_NO_NAMES = KINDS | COMPANY_FORMS | FUNCTION_WORDS_OF_KEYS | frozenset(MONTHS)
+_NO_NAMES = (
+    lists.KINDS | lists.COMPANY_FORMS | lists.FUNCTION_WORDS_OF_KEYS | frozenset(lists.MONTHS)
+)
 _ENDING = re.compile(r"(?:(?:i?an?|ese|ish|i|ia|e|o|ic|y)s?)$")
 _STEM = 4
 
@@ -204,8 +192,8 @@ def _is_closed(qualifier: str) -> bool:
     """Whether it says where a place is, or all of it is years, kinds, ranks and abbreviations."""
     *parts, last = qualifier.split(",")
     key = normalise(last)
-    is_region = key in REGIONS or (last.strip().isupper() and key in STATES)
-    if is_region or not COUNTRIES.isdisjoint(name_words(last).all[-1:]):
+    is_region = key in lists.REGIONS or (last.strip().isupper() and key in lists.STATES)
+    if is_region or not lists.COUNTRIES.isdisjoint(name_words(last).all[-1:]):
         return all(part.strip() and " and " not in f" {part}" and "&" not in part for part in parts)
     return all(map(_is_closed_part, (*parts, last)))
 
@@ -215,9 +203,9 @@ def _is_located(head: str, qualifier: str) -> bool:
     if _LIST.search(qualifier):
         return False
     ends = [part.split()[-1:] for part in (head.lower(), *qualifier.lower().split(","))]
-    if ends[0] and ends[0][0] in SITES:
-        return not any(end and end[0] in SITES for end in ends[1:])
-    return not AREAS.isdisjoint(qualifier.lower().replace(",", " ").split())
+    if ends[0] and ends[0][0] in lists.SITES:
+        return not any(end and end[0] in lists.SITES for end in ends[1:])
+    return not lists.AREAS.isdisjoint(qualifier.lower().replace(",", " ").split())
 
 
 def _is_described(head: str, qualifier: str) -> bool:
@@ -226,15 +214,15 @@ def _is_described(head: str, qualifier: str) -> bool:
     person's name, or a place's: "Thales of Miletus"."""
     *before, last = head.split()
     noun = last.lower()
-    if head[0].islower() or noun in DESCRIBED or _REGNAL.search(head):
+    if head[0].islower() or noun in lists.DESCRIBED or _REGNAL.search(head):
         return True
     if not qualifier.lower().startswith("of"):
-        return noun in SITES
+        return noun in lists.SITES
     return not (
         before
-        or noun in COMMON_WORDS
-        or singular(noun) in KINDS
-        or singular(noun) in NEED_A_PHRASE
+        or noun in lists.COMMON_WORDS
+        or singular(noun) in lists.KINDS
+        or singular(noun) in lists.NEED_A_PHRASE
         or not _NAME_AFTER_OF.match(qualifier)
     )
 
@@ -245,10 +233,10 @@ def _is_closed_part(part: str) -> bool:
     if words == ["sr"]:
         return True
     if _CAPITALS.fullmatch(part.strip(" .")):
-        return GENERATIONS.isdisjoint(words)
-    known = (*_BIRTH, *_DEATH, *COMPANY_FORMS)
-    return not RANKS.isdisjoint((*words, *content)) or all(
-        word in KINDS or word in COUNTRIES or word in known or _YEAR.fullmatch(word)
+        return lists.GENERATIONS.isdisjoint(words)
+    known = (*_BIRTH, *_DEATH, *lists.COMPANY_FORMS)
+    return not lists.RANKS.isdisjoint((*words, *content)) or all(
+        word in lists.KINDS or word in lists.COUNTRIES or word in known or _YEAR.fullmatch(word)
         for word in words
     )
 
@@ -267,10 +255,10 @@ def _traits_in_part(part: str) -> Traits:
     spans = [0, *(match.start() for match in _PREPOSITION.finditer(part)), len(part)]
     pieces = [part[start:end] for start, end in pairwise(spans)]
     values: dict[str, set[str]] = defaultdict(set)
-    nouns = [w for w in _WORD.findall(pieces[0]) if w.lower() in KINDS or w[0].islower()]
+    nouns = [w for w in _WORD.findall(pieces[0]) if w.lower() in lists.KINDS or w[0].islower()]
     if nouns and (noun := singular(nouns[-1].lower())) not in _SAYS_NOTHING:
         values["nouns"].add(_SYNONYMS.get(noun, noun))
-    if sides := [word.lower() for word in _WORD.findall(part) if word.lower() in SIDES]:
+    if sides := [word.lower() for word in _WORD.findall(part) if word.lower() in lists.SIDES]:
         values["sides"].add(singular(sides[0]))
     event = "years"
     for number, piece in enumerate(pieces):
@@ -282,7 +270,7 @@ def _traits_in_part(part: str) -> Traits:
         if words and words[0].lower() in _BIRTH | _DEATH:
             event = "born" if words[0].lower() in _BIRTH else "died"
         for word in words:
-            state = STATES.get(word.lower(), "") if word.isupper() else ""
+            state = lists.STATES.get(word.lower(), "") if word.isupper() else ""
             shown = state.replace(" ", "") or word
             for value in name_words(shown).all:
                 if _YEAR.fullmatch(value):
@@ -315,4 +303,4 @@ def _share_names(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 
 def _is_of_a_country(word: str) -> bool:
-    return word in COUNTRIES or word.endswith(("an", "ish", "ese", "ic", "i"))
+    return word in lists.COUNTRIES or word.endswith(("an", "ish", "ese", "ic", "i"))

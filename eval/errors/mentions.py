@@ -25,21 +25,8 @@ from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from branchwise.eval.errors import name_context as context
 from branchwise.eval.errors.folding import FoldedText, fold, folded, squeezed
-from branchwise.eval.errors.name_context import (
-    begins_sentence,
-    disambiguator_end,
-    has_article,
-    has_borders,
-    is_bare_number,
-    is_in_longer_name,
-    is_other_generation,
-    is_part_of_name,
-    is_sequel,
-    is_title_at_start,
-    names_own_bearer,
-    stands_alone,
-)
 from branchwise.eval.errors.name_forms import NameForm, name_forms
 from branchwise.eval.word_lists import COMMON_WORDS, FUNCTION_WORDS
 
@@ -127,15 +114,15 @@ def _mentions(text: FoldedText, letters: str, form: NameForm) -> Iterator[TextSp
         span = text.place(*match)
         if span is None or not _is_mention(text.shown, *span, form):
             continue
-        own = names_own_bearer(text.shown, *span, form.known) if form.known else True
+        own = context.names_own_bearer(text.shown, *span, form.known) if form.known else True
         if own is False:
             # The first of several lines is a passage's title.
             line_end = text.shown.find("\n", span[1], span[1] + _TITLE_CHARACTERS)
             in_title = span[1] <= _TITLE_CHARACTERS and "\n" not in text.shown[: span[1]]
             titled_otherwise = titled_otherwise or (line_end >= 0 and in_title)
-        elif own or not titled_otherwise or stands_alone(text.shown, *span):
+        elif own or not titled_otherwise or context.stands_alone(text.shown, *span):
             position = match[1]
-            yield span[0], disambiguator_end(text.shown, span[1], form.known)
+            yield span[0], context.disambiguator_end(text.shown, span[1], form.known)
 
 
 def _next(fold: str, position: int, form: NameForm, *, literally: bool) -> TextSpan | None:
@@ -165,16 +152,16 @@ def _is_mention(text: str, start: int, end: int, form: NameForm) -> bool:
     if form.kind == "date":
         return True
     if form.kind == "number":
-        return is_bare_number(text, start, end)
+        return context.is_bare_number(text, start, end)
     if form.kind == "sign":
         return not _SOLID.match(text[start - 1 : start]) and not _SOLID.match(text[end : end + 1])
-    if not has_borders(text, start, end) or _PARAGRAPH.search(text, start, end):
+    if not context.has_borders(text, start, end) or _PARAGRAPH.search(text, start, end):
         return False
-    if form.shorter and has_article(text, start):  # the form with its article decides
+    if form.shorter and context.has_article(text, start):  # the form with its article decides
         return False
-    if stands_alone(text, start, end):
+    if context.stands_alone(text, start, end):
         return True
-    if is_other_generation(text, end) or is_sequel(text, end):
+    if context.is_other_generation(text, end) or context.is_sequel(text, end):
         return False
     return _single(text, start, end, form) if form.single else _several(text, start, end, form)
 
@@ -183,7 +170,7 @@ def _several(text: str, start: int, end: int, form: NameForm) -> bool:
     """A name of several words: capitals where it could be an ordinary phrase."""
     if not form.capitalised:
         return True
-    if is_in_longer_name(text, start, end):
+    if context.is_in_longer_name(text, start, end):
         return False
     first = form.words[0]
     phrase = form.common and not form.sentence_case
@@ -207,14 +194,14 @@ def _single(text: str, start: int, end: int, form: NameForm) -> bool:
         return word.fold not in COMMON_WORDS and _is_without_capitals(text)
     if len(word.fold) == 1 and (text[end : end + 1] in ("-", ".") or word.fold in "aio"):
         return False
-    if is_part_of_name(text, start, end):
+    if context.is_part_of_name(text, start, end):
         return False
     quoted = text[start - 1 : start] in ('"', "“", "‘") and text[end : end + 1] in ('"', "”", "’")
-    if quoted or not begins_sentence(text, start):
+    if quoted or not context.begins_sentence(text, start):
         return True
     if word.fold in FUNCTION_WORDS or (form.shorter and word.fold in COMMON_WORDS):
         return False
-    return word.fold not in COMMON_WORDS or is_title_at_start(text, end)
+    return word.fold not in COMMON_WORDS or context.is_title_at_start(text, end)
 
 
 def _has_capital(text: str, start: int, end: int, form: NameForm) -> bool:

@@ -13,14 +13,8 @@ from typing import Literal, NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.base.text import one_line
+from branchwise.eval import word_lists as lists
 from branchwise.eval.errors.folding import FoldedText, folded, is_word, loose, squeezed
-from branchwise.eval.word_lists import (
-    ABBREVIATIONS,
-    COMMON_WORDS,
-    COMPANY_FORMS,
-    MONTHS,
-    SMALL_WORDS,
-)
 
 _DISAMBIGUATOR = re.compile(r"(.*[^\s(（])\s*[(（]([^()（）]*)[)）]\s*", re.DOTALL)
 _TRAILING_ARTICLE = re.compile(r"(.*\w), (the|an?)\s*", re.DOTALL | re.IGNORECASE)
@@ -39,7 +33,9 @@ _USUAL_GAPS = ("", " ", "-", "–", ". ", ", ", ": ")
 _MARKS = "[:;,./!?()*\"'–—-]"
 
 _NUMBER = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?")
-MONTH_NAMES = "|".join(rf"{m}|{m[:3]}\.?" + (r"|sept\.?" if m[0] == "s" else "") for m in MONTHS)
+MONTH_NAMES = "|".join(
+    rf"{m}|{m[:3]}\.?" + (r"|sept\.?" if m[0] == "s" else "") for m in lists.MONTHS
+)
 ORDINAL = r"(?:st|nd|rd|th)?"
 _ISO = re.compile(r"\+?(\d{4})-(\d\d)(?:-(\d\d)(?:t[\d:.]*(?:z|[+-]\d\d:\d\d)?)?)?")
 _DAY_FIRST = re.compile(
@@ -73,7 +69,7 @@ def read_date(fold: str) -> Date | None:
 
 def date_pattern(date: Date) -> str:
     """A regular expression for folded text that finds the date in the usual ways of writing it."""
-    name = MONTHS[date.month - 1]
+    name = lists.MONTHS[date.month - 1]
     month = rf"(?:{name}|{name[:3]}\.?{'|sept.?' if date.month == 9 else ''})"
     year, number = f"{date.year}", f"0?{date.month}"
     gap = r"\s{1,4}"
@@ -108,7 +104,7 @@ def number_pattern(fold: str) -> str | None:
 
 
 def _month(name: str) -> int:
-    return next(i for i, month in enumerate(MONTHS, 1) if month[:3] == name[:3])
+    return next(i for i, month in enumerate(lists.MONTHS, 1) if month[:3] == name[:3])
 
 
 class Word(NamedTuple):
@@ -155,20 +151,20 @@ class NameForm:
     @cached_property
     def sentence_case(self) -> bool:
         """Whether only its first word has a capital: "Alternative rock"."""
-        later = [word for word in self.words[1:] if word.fold not in SMALL_WORDS]
+        later = [word for word in self.words[1:] if word.fold not in lists.SMALL_WORDS]
         return bool(later) and not any(word.capital for word in later)
 
     @cached_property
     def capital_starts(self) -> set[str]:
         """How the words begin that a title writes with capitals, three letters each."""
         capital = [word.fold for word in self.words if word.capital]
-        own = [word for word in capital if word not in SMALL_WORDS]
+        own = [word for word in capital if word not in lists.SMALL_WORDS]
         return {word[:3] for word in own or capital}
 
     @cached_property
     def common(self) -> bool:
         """Whether it could be an ordinary phrase: every word is one."""
-        return all(word.fold in COMMON_WORDS for word in self.words)
+        return all(word.fold in lists.COMMON_WORDS for word in self.words)
 
 
 def name_forms(texts: Sequence[str]) -> list[NameForm]:
@@ -219,7 +215,7 @@ def _forms(form: FoldedText, known: tuple[str, ...]) -> Iterator[NameForm]:
     yield _name(words, known)
     if words[0].fold in _ARTICLES and len(words) > 1 and words[0].gap.isspace():
         yield _name(words[1:], known, shorter=True)
-    if words[-1].fold in COMPANY_FORMS and len(words) > 1:
+    if words[-1].fold in lists.COMPANY_FORMS and len(words) > 1:
         yield _name(words[:-1], known)
 
 
@@ -354,7 +350,7 @@ def _gap_pattern(word: Word, following: Word) -> str:
 
 def _spaced(word: Word, following: Word) -> str:
     """A space: a stop may stand before it after a short word, a comma before "Jr." and "and"."""
-    abbreviated = word.acronym or len(word.fold) == 1 or word.fold in ABBREVIATIONS
+    abbreviated = word.acronym or len(word.fold) == 1 or word.fold in lists.ABBREVIATIONS
     stop = r"\.?" if abbreviated or word.gap[0] == "." else ""
     return f"{stop}{_comma(following)}:?{_QUOTES}{_SPACE}{_QUOTES}"
 

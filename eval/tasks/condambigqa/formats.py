@@ -122,8 +122,8 @@ def _entries(
 
 def _list_in(data: object) -> list[Any]:
     if isinstance(data, list):
-        is_whole = [isinstance(one, Mapping) and _is_whole(one) for one in data]
-        return [part for one in data for part in _list_in(one)] if data and all(is_whole) else data
+        are_whole = all(isinstance(entry, Mapping) and _is_whole(entry) for entry in data)
+        return [part for entry in data for part in _list_in(entry)] if data and are_whole else data
     if not isinstance(data, Mapping):
         raise FormatError("the answer is no JSON object")
     for name in _LISTS:
@@ -145,11 +145,11 @@ def _list_in(data: object) -> list[Any]:
 
 def _is_whole(answer: Mapping[str, Any]) -> bool:
     """Whether an object holds conditions rather than being one."""
-    return not any(name in answer for name in _CONDITION) and any(
-        isinstance(answer.get(name), Mapping)
-        or (isinstance(found := answer.get(name), list) and isinstance((found or [0])[0], Mapping))
-        for name in _LISTS
-    )
+    if any(name in answer for name in _CONDITION):
+        return False
+    values = (answer.get(name) for name in _LISTS)
+    first = (value[0] if isinstance(value, list) and value else value for value in values)
+    return any(isinstance(value, Mapping) for value in first)
 
 
 def _answers(entry: Mapping[str, Any]) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ def resolve_citations(value: Any, fragments: Sequence[str]) -> list[str]:
             continue
         several = fragments and text not in fragments and _SEVERAL.fullmatch(text)
         cited = re.findall(r"\d+", text) if several else [text]
-        resolved.extend(_passage(one, fragments) for one in cited)
+        resolved.extend(_passage(name, fragments) for name in cited)
     return resolved
 
 

@@ -27,8 +27,8 @@ WITHOUT_GROUPS = ("no", "0")
 
 
 class GroupSums(NamedTuple):
-    """What a question adds: shares of predicted groups that are right, predicted groups, shares of
-    gold groups that are found, gold groups."""
+    """What a question adds: right shares of predicted groups, these, found shares of gold ones, and
+    these."""
 
     right: float
     said: float
@@ -39,20 +39,20 @@ class GroupSums(NamedTuple):
 class GroupPair(NamedTuple):
     """A predicted and a gold group that are mapped to each other; they share an id."""
 
-    said: IdGroup
+    predicted: IdGroup
     gold: IdGroup
 
     @property
     def precision(self) -> float:
-        return len(self.said & self.gold) / len(self.said)
+        return len(self.predicted & self.gold) / len(self.predicted)
 
     @property
     def recall(self) -> float:
-        return len(self.said & self.gold) / len(self.gold)
+        return len(self.predicted & self.gold) / len(self.gold)
 
     @property
     def f1(self) -> float:
-        return 2 * len(self.said & self.gold) / (len(self.said) + len(self.gold))
+        return 2 * len(self.predicted & self.gold) / (len(self.predicted) + len(self.gold))
 
 
 def groups_of(answer: str, groups: Iterable[Iterable[str]]) -> IdGroups:
@@ -81,21 +81,18 @@ def relaxed_sums(said: IdGroups, gold: IdGroups) -> GroupSums:
 
 
 def mapped_groups(said: IdGroups, gold: IdGroups) -> list[GroupPair]:
-    """The one-to-one mapping with the greatest sum of F1, without pairs that share nothing. Groups
-    that share no id with the other side have no part in it, and of mappings with equal sums the one
-    is taken that comes of the groups sorted by text: what is added to a prediction without being
-    right in anything changes no pair."""
+    """The one-to-one mapping with the greatest sum of F1, without pairs that share nothing: of the
+    groups that share an id with the other side, sorted by text, so that nothing else in a
+    prediction changes a pair."""
     rows, columns = _touching(said, gold), _touching(gold, said)
     if not rows:
         return []
-    import numpy as np
     from scipy.optimize import linear_sum_assignment
 
-    values = np.array([[GroupPair(row, column).f1 for column in columns] for row in rows])
-    places, others = linear_sum_assignment(values, maximize=True)
-    chosen = zip(places.tolist(), others.tolist(), strict=True)
-    pairs = [GroupPair(rows[i], columns[j]) for i, j in chosen]
-    return [pair for pair in pairs if pair.said & pair.gold]
+    pairs = [[GroupPair(row, column) for column in columns] for row in rows]
+    chosen = linear_sum_assignment([[pair.f1 for pair in row] for row in pairs], maximize=True)
+    mapped = (pairs[i][j] for i, j in zip(*chosen, strict=True))
+    return [pair for pair in mapped if pair.predicted & pair.gold]
 
 
 def precision(right: float, said: float, gold: float) -> float:
