@@ -37,10 +37,7 @@ Weights = Mapping[str, float]
 
 class BranchWords(NamedTuple):
     """A name's key (`normalise`), and its words in order: `content` without function words, and
-    `all`.
-
-    `has_roman`: whether a word is a Roman numeral of several letters.
-    """
+    `all`. `has_roman`: whether a word is a Roman numeral of several letters."""
 
     key: str
     content: tuple[str, ...]
@@ -50,11 +47,9 @@ class BranchWords(NamedTuple):
 
 @lru_cache(maxsize=16_384)
 def name_words(text: str, *, articles: bool = False) -> BranchWords:
-    """The words of a name: numbers as figures, and one form of a closed class for all.
-
-    Numbers are "fourth", "four", "4th" and "IV", also as halves of "twenty-first"; a range
-    "1971-75" has both years. "one" after "the" ("the 1994 one") is not a number.
-    """
+    """The words of a name: numbers ("fourth", "4th", "IV", "twenty-first") as figures, both years
+    of a range "1971-75", and one form of a closed class for all. "one" after "the" ("the 1994 one")
+    is not a number."""
     years = _RANGE_OF_YEARS.sub(r"\1\2\1\3", text)
     plain = tokens(years, articles=articles)
     if plain and plain[-1] == "one" and _DEMONSTRATIVE.search(text):
@@ -107,8 +102,8 @@ class Kinds(NamedTuple):
     occupations: frozenset[int]
 
     def contradict(self, other: "Kinds") -> bool:
-        """Whether both say what kind of thing they mean, and it cannot be the same: a "film
-        director" is no film, so works are compared only if neither names a person."""
+        """Whether both say what kind of thing they mean, and it cannot be the same. Works are
+        compared only if neither names a person: a "film director" is no film."""
         if self.occupations and other.occupations:
             return self.occupations.isdisjoint(other.occupations)
         if self.occupations or other.occupations:
@@ -178,12 +173,9 @@ class TellingNames:
 
 
 def telling_names(gold: Sequence[str], predicted: Sequence[str]) -> TellingNames:
-    """Read the names of a question.
-
-    What is left out or folded stays where gold names differ in nothing else: articles ("Heat",
-    "The Heat"), function words ("When did it start?", "Why did it start?"), plurals ("Alien",
-    "Aliens").
-    """
+    """Read the names of a question. What is left out or folded stays where gold names differ in
+    nothing else: articles ("Heat", "The Heat"), function words ("When did it start?", "Why did it
+    start?"), plurals ("Alien", "Aliens")."""
     gold, predicted = ([name[:MAX_CHARACTERS] for name in names] for names in (gold, predicted))
     articles = len({normalise(name) for name in gold}) < len(gold)
     columns = [name_words(name, articles=articles) for name in gold]
@@ -193,21 +185,16 @@ def telling_names(gold: Sequence[str], predicted: Sequence[str]) -> TellingNames
     fewer = () in contents or len(contents) < len({tuple(sorted(name.all)) for name in columns})
     whole = articles or fewer
     forms = _forms(columns, whole)
-    bags = [_bag(forms, name, whole) for name in columns]
-    frequency = Counter(word for bag in bags for word in bag)
+    frequency = Counter(word for name in columns for word in _bag(forms, name, whole))
     weights = {word: math.log(len(gold) / n) for word, n in frequency.items()}
     shared = frozenset(word for word, n in frequency.items() if n == len(gold))
 
-    def telling(text: str, name: BranchWords, bag: frozenset[str]) -> TellingName:
+    def telling(text: str, name: BranchWords) -> TellingName:
+        bag = _bag(forms, name, whole)
         return TellingName(text, name.key, bag - shared, bag & shared)
 
     return TellingNames(
-        [telling(*parts) for parts in zip(gold, columns, bags, strict=True)],
-        [
-            telling(text, name, _bag(forms, name, whole))
-            for text, name in zip(predicted, rows, strict=True)
-        ],
-        weights,
+        list(map(telling, gold, columns)), list(map(telling, predicted, rows)), weights
     )
 
 

@@ -24,12 +24,9 @@ _MOST_QUESTIONS = 1_000_000
 
 @dataclass(frozen=True)
 class Gated:
-    """One metric of the new run against the base, and what the gate says of it.
-
-    `power`: the chance that this test, with as many questions that differ as these do, says "worse"
-    of a true drop of `drop`; None where the pairs leave it open: a single question, or no question
-    that differs.
-    """
+    """One metric of the new run against the base, and what the gate says of it. `power`: the chance
+    that this test says "worse" of a true drop of `drop` where as many questions differ; None for a
+    single question, or where none differs."""
 
     difference: ScoreDifference
     verdict: GateVerdict
@@ -39,8 +36,8 @@ class Gated:
 
     @property
     def enough(self) -> int | None:
-        """How many questions would have a power of .8, within 1%; None where these have, where the
-        power is not known, and where more than a million would be needed."""
+        """How many questions would have a power of .8, within 1%; None where these have, the power
+        is not known, or more than a million would be needed."""
         if self.power is None or self.power >= ENOUGH_POWER:
             return None
         low, high = self.difference.n, 2 * self.difference.n

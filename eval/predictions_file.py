@@ -50,13 +50,11 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
     """One item for each line, and an empty one (`how` is `MISSING`) for each question without.
 
     A line has "id" and "answers", and may have "reasoning", "citations", "epoch" (for several
-    samples a question), "evidence" (passage ids in the order shown), "how" and "error", as
-    `branchwise export` writes them. Other fields are not read: a warning counts them, unless they
-    look like a misspelt one. Where no evidence is named, it is what the task gives every
-    agent without tools. `"answers": ["..."]` is read as the branch `default`, a text or a
-    number in the place of a list as a list of one, and a text that is a written list as that list.
-    What stands under a repeated key is joined. A line with "task_output", for a task whose answer
-    is not a set, needs no answers.
+    samples a question), "evidence" (passage ids in the order shown; by default what the task gives
+    every agent without tools), "how" and "error", as `branchwise export` writes them. A warning
+    counts other fields. `"answers": ["..."]` is read as the branch `default`, a text or a number in
+    the place of a list as a list of one, and a text that is a written list as that list. What
+    stands under a repeated key is joined. A line with "task_output" needs no answers.
 
     Raises InputError, with file and line, for bad JSON, a wrong shape, a misspelt field, an output
     that the task cannot score, an unknown id, and a repeated id.

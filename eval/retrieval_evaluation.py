@@ -56,7 +56,7 @@ class RankingMeasure:
 @dataclass(frozen=True)
 class JudgedQuery:
     """A query and its judged passages, some of them relevant; `alternatives`: those of further gold
-    sets of its question. A score is the best over all."""
+    sets. A score is the best over all."""
 
     id: str
     text: str
@@ -88,11 +88,8 @@ class RetrieverScores:
 
 @dataclass(frozen=True)
 class RetrievalEvaluation:
-    """What retrievers of a corpus scored.
-
-    `unjudged`: questions that no passage is known to be relevant to, which are left out.
-    `missing`: how many of the `judged` passages the corpus lacks; they count as not found.
-    """
+    """What retrievers of a corpus scored. `unjudged`: questions without a relevant passage, left
+    out. `missing`: of the `judged` passages, those that the corpus lacks; they are not found."""
 
     measures: tuple[RankingMeasure, ...]
     queries: tuple[JudgedQuery, ...]
@@ -105,10 +102,8 @@ class RetrievalEvaluation:
 def judged_queries(
     questions: Sequence[Question], judgements: Mapping[str, PassageGrades] | None = None
 ) -> list[JudgedQuery]:
-    """The questions that have relevant passages: by judgements, or their own.
-
-    Raises InputError where none has any.
-    """
+    """The questions that have relevant passages: by judgements, or their own. Raises InputError
+    where none has any."""
     queries = []
     for question in questions:
         grades = grades_of(question) if judgements is None else [judgements.get(question.id, {})]
@@ -155,9 +150,9 @@ def evaluate_retrievers(
         rankings: dict[str, dict[str, float]] = {}
         depth = max(measure.cutoff for measure in measures)
         for start in range(0, len(queries), _BATCH):
-            some = queries[start : start + _BATCH]
-            hits = retriever.search([query.text for query in some], depth + 1)
-            for query, own in zip(some, hits, strict=True):
+            batch = queries[start : start + _BATCH]
+            hits = retriever.search([query.text for query in batch], depth + 1)
+            for query, own in zip(batch, hits, strict=True):
                 ids = [hit.passage.id for hit in own if hit.passage.id != query.id][:depth]
                 # A passage's score is its rank, so that nothing but the retriever orders those
                 # whose own scores are equal.

@@ -20,9 +20,7 @@ _VARIANTS: dict[tuple[str, str], Task] = {}
 
 
 def register(
-    task: Task,
-    variants: Mapping[str, Task] | None = None,
-    settings: type[BaseModel] | None = None,
+    task: Task, variants: Mapping[str, Task] = {}, settings: type[BaseModel] | None = None
 ) -> None:
     """Add a task with its flow, answer formats and prompts, which lie in `prompts` beside its
     module. `variants`: the same task where its items are scored in other ways, by their names.
@@ -32,11 +30,11 @@ def register(
     package = type(task).__module__.rpartition(".")[0]
     if files(package).joinpath("prompts").is_dir():
         register_prompts(package)
-    _VARIANTS.update({(task.name, name): one for name, one in (variants or {}).items()})
+    _VARIANTS.update({(task.name, name): variant for name, variant in variants.items()})
     for flow in filter(None, (task.flow, task.live)):
         FLOWS.register(flow.name, flow)
-        for one in _within(flow):
-            FORMATS.register(one.format.name, one.format)
+        for inner in _within(flow):
+            FORMATS.register(inner.format.name, inner.format)
 
 
 def _within(flow: Flow) -> Iterator[Flow]:
