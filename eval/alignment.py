@@ -39,7 +39,6 @@ Alignment = Mapping[str, int | None]
 _ROUNDING = 1e-9
 _ALMOST = 0.999
 
-
 _Candidates = tuple[Sequence[int], float]
 """The columns that a name can stand for, and its similarity to them."""
 

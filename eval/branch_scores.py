@@ -21,11 +21,8 @@ Answers = Mapping[str, Sequence[str]]
 
 def matching(edges: Sequence[Collection[int]]) -> dict[int, int]:
     """Most pairs {i: j} with j in edges[i] such that no i and no j is used twice, earlier ones
-    rather than later ones.
-
-    Augmenting paths (Kuhn 1955), O(len(edges) x pairs); without recursion, so that a long
-    prediction cannot exhaust the stack.
-    """
+    rather than later ones. Augmenting paths (Kuhn 1955), O(len(edges) x pairs); without recursion,
+    so that a long prediction cannot exhaust the stack."""
     holder: dict[int, int] = {}
     held: dict[int, int] = {}
     for start in range(len(edges)):
@@ -101,16 +98,13 @@ def gold_branches(branches: Iterable[Branch]) -> GoldBranches:
 
 
 def align_answers(gold: GoldBranches, answers: Answers) -> Alignment:
-    """The lexical alignment of predicted branches."""
     return align(gold.names, answers)
 
 
 def strict_score(gold: GoldBranches, answers: Answers, alignment: Alignment) -> SetScore:
-    """An entity is right where the gold branch that its branch stands for has it.
-
-    Predicted branches that stand for one gold branch are united. Everything in a branch that
-    stands for none is wrong.
-    """
+    """An entity is right where the gold branch that its branch stands for has it. Predicted
+    branches that stand for one gold branch are united. Everything in a branch that stands for none
+    is wrong."""
     united: dict[int, list[str]] = defaultdict(list)
     right = wrong = 0
     for name, texts in answers.items():
@@ -263,7 +257,6 @@ def branch_matches(gold: GoldBranches, answers: Answers, alignment: Alignment) -
 
 
 def gold_pairs(gold: GoldBranches) -> list[GoldPair]:
-    """All pairs of a question, in order."""
     return [
         GoldPair(branch, entity)
         for branch, entities in enumerate(gold.sets)

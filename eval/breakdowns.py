@@ -57,7 +57,6 @@ Places = Mapping[tuple[str, int], Sequence[BinPlace]]
 
 
 def places_of(grouping: Grouping, items: Iterable[ScoredItem]) -> Places:
-    """The bins that each item is in."""
     # Few are different: each is held once.
     held: dict[tuple[BinPlace, ...], tuple[BinPlace, ...]] = {}
     own = ((item.key, tuple(grouping.bins(item) or ())) for item in items)

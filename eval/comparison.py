@@ -1,5 +1,6 @@
 """Two systems, or several against their bases, compared question by question, and said in words."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,7 +27,6 @@ from branchwise.eval.scores import SUBSETS, Scores
 from branchwise.eval.tasks import totals_of
 
 _SCORER_FIELDS = ("version", "matcher", "threshold", "model", "judge", "prompts")
-
 
 SIGNIFICANT = 0.05
 """Reports call a difference better or worse below this corrected p."""
@@ -198,27 +198,11 @@ def _differences(
     differences: list[ScoreDifference] = []
     for row, (metric, change) in enumerate(zip(pairs.metrics, pairs.differences, strict=True)):
         paired = ~np.isnan(change)
-        n, change = int(paired.sum()), change[paired]
-        low, high = intervals[row] or (None, None)
-        test = tests[row]
-        differences.append(
-            ScoreDifference(
-                metric=metric,
-                subset=subset,
-                n=n,
-                base=float(pairs.base[row][paired].mean()) if n else None,
-                other=float(pairs.other[row][paired].mean()) if n else None,
-                difference=float(change.mean()) if n else None,
-                low=low,
-                high=high,
-                higher=int((change > 0).sum()),
-                lower=int((change < 0).sum()),
-                same=int((change == 0).sum()),
-                test=test.name if test else None,
-                p=test.p if test else None,
-                left_out=pairs.left_out(row),
-            )
-        )
+        columns = (pairs.base[row], pairs.other[row], change)
+        base, other, mean = (float(own[paired].mean()) if paired.any() else None for own in columns)
+        key, scores, changes = (metric, subset), (base, other, mean), change[paired].tolist()
+        left_out = pairs.left_out(row)
+        differences.append(_difference(key, scores, intervals[row], changes, tests[row], left_out))
     return differences
 
 
@@ -226,30 +210,32 @@ def _of_total(
     pairs: TotalPairs, metric: str, subset: str, seed: int, flips: int
 ) -> ScoreDifference:
     base, other = pairs.score(0), pairs.score(1)
-    defined = base is not None and other is not None
-    low, high = (total_interval(pairs, seed=seed) if defined else None) or (None, None)
+    is_undefined = base is None or other is None
+    interval = None if is_undefined else total_interval(pairs, seed=seed)
     test = total_test(pairs, seed=seed, flips=flips)
-    alone = [*pairs.questions()]
-    return ScoreDifference(
-        metric=metric,
-        subset=subset,
-        n=len(pairs.paired),
-        base=base,
-        other=other,
-        difference=other - base if base is not None and other is not None else None,
-        low=low,
-        high=high,
-        higher=sum(change > 0 for change in alone),
-        lower=sum(change < 0 for change in alone),
-        same=sum(change == 0 for change in alone),
-        test=test.name if test else None,
-        p=test.p if test else None,
-        left_out=pairs.left_out,
-    )
+    scores = (base, other, None if base is None or other is None else other - base)
+    key, changes = (metric, subset), [*pairs.questions()]
+    of_changes = _difference(key, scores, interval, changes, test, pairs.left_out)
+    return replace(of_changes, n=len(pairs.paired))
+
+
+def _difference(
+    key: tuple[str, str],
+    scores: tuple[float | None, float | None, float | None],
+    interval: tuple[float, float] | None,
+    changes: Sequence[float],
+    test: PairedTest | None,
+    left_out: LeftOutQuestions,
+) -> ScoreDifference:
+    """`scores`: of the base, of the other, and their difference; `changes`: of each question."""
+    signs = Counter((change > 0) - (change < 0) for change in changes)
+    low, high = interval or (None, None)
+    name, p = (test.name, test.p) if test else (None, None)
+    counts = signs[1], signs[-1], signs[0]
+    return ScoreDifference(*key, len(changes), *scores, low, high, *counts, name, p, left_out)
 
 
 def _cautions(base: Scores, other: Scores) -> tuple[str, ...]:
-    """Scorer settings and numbers of epochs in which the two sides differ."""
     scorers = (base.scorer, other.scorer)
     settings = ((name, *(getattr(own, name) for own in scorers)) for name in _SCORER_FIELDS)
     cautions = [

@@ -133,7 +133,6 @@ class AnswerSet:
         return not predicted.qualifier or len(self._bearers.fitting(predicted)) > 1
 
     def matches_any(self, predicted: Iterable[ComparedName]) -> set[int]:
-        """Indices of the entities that any of these forms may stand for."""
         return {index for form in predicted for index in self.matches(form)}
 
 

@@ -97,26 +97,18 @@ def _spread(rows: Iterable[ItemScore], column: Column, epochs: Sequence[int]) ->
         return MetricSpread(0)
     means = tuple(fmean(values) for values in zip(*table, strict=True))
     sizes = range(1, len(epochs) + 1)
-    return MetricSpread(
-        len(table),
-        fmean(map(stdev, table)),
-        stdev(means),
-        max(means),
-        min(means),
-        means,
-        tuple(fmean(best_of_k(row, k) for row in table) for k in sizes),
-        # The worst is the best with every sign turned.
-        tuple(0.0 - fmean(best_of_k([-v for v in row], k) for row in table) for k in sizes),
-        fmean(map(_agreement, table)),
-    )
+    within, ends = fmean(map(stdev, table)), (stdev(means), max(means), min(means))
+    best = tuple(fmean(best_of_k(row, k) for row in table) for k in sizes)
+    # The worst is the best with every sign turned.
+    worst = tuple(0.0 - fmean(best_of_k([-v for v in row], k) for row in table) for k in sizes)
+    agreement = fmean(map(_agreement, table))
+    return MetricSpread(len(table), within, *ends, means, best, worst, agreement)
 
 
 def best_of_k(values: Sequence[float], k: int) -> float:
-    """The mean of the highest of k values, over all ways to choose them.
-
-    Of values that are 0 or 1 it is pass@k without bias (Chen et al. 2021, arXiv:2107.03374, section
-    2.1): 1 - C(n - c, k) / C(n, k), c being those that are 1.
-    """
+    """The mean of the highest of k values, over all ways to choose them. Of values that are 0 or 1
+    it is pass@k without bias (Chen et al. 2021, arXiv:2107.03374, section 2.1): 1 - C(n - c, k) /
+    C(n, k), c being those that are 1."""
     # A value is the highest of its choices with k - 1 of the `below` values below it.
     highest = (value * comb(below, k - 1) for below, value in enumerate(sorted(values)))
     return sum(highest) / comb(len(values), k)

@@ -103,13 +103,15 @@ def gate(
     question.
     """
     if not 0 <= margin < drop:
-        what = f"the drop of {drop:g} is not above the margin of {margin:g}"
-        raise InputError(what, remedy="name a larger --drop, or a smaller --margin of at least 0")
+        problem = f"the drop of {drop:g} is not above the margin of {margin:g}"
+        raise InputError(
+            problem, remedy="name a larger --drop, or a smaller --margin of at least 0"
+        )
     keys = metrics or [column.key for column in base.scorer.scored_task.headline]
     compared = compare(base, new, metrics=keys, subsets=("all",), seed=seed, flips=flips)
     if not any(difference.n for difference in compared.differences):
-        what = "the runs have no question in common that both have scored"
-        raise InputError(what, remedy="compare runs over the same questions")
+        problem = "the runs have no question in common that both have scored"
+        raise InputError(problem, remedy="compare runs over the same questions")
     corrected = holm([difference.p for difference in compared.differences])
     gated = (
         _gated(replace(difference, p_holm=p, family=len(keys)), margin, drop)

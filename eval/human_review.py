@@ -36,12 +36,9 @@ _YES = {"yes": True, "no": False, "": None}
 
 @dataclass(frozen=True)
 class HumanGrade:
-    """What one rater says of one question; what is None was not graded (yet).
-
-    naturalness: 1 (does not read as human language) to 3 (fluent).
-    correct: every answer is right and none is missing; `why` not.
-    helpful: by reading, whether it leads to an answer. Of ambiguous questions alone.
-    """
+    """What one rater says of one question; what is None was not graded (yet). naturalness: 1 (does
+    not read as human language) to 3 (fluent). correct: every answer is right and none is missing;
+    `why` not. helpful: by reading, whether it leads to an answer. Of ambiguous questions alone."""
 
     naturalness: int | None = None
     correct: bool | None = None
@@ -85,10 +82,8 @@ class HumanReview:
     """The grades of a question set's sample, in a file that several raters write at once."""
 
     def __init__(self, path: Path, questions: QuestionSet, share: float | None, seed: int) -> None:
-        """Open the review, or begin it with a share of the questions (.05 by default).
-
-        Raises InputError for a file that is no review, or one of other questions or another sample.
-        """
+        """Open the review, or begin it with a share of the questions (.05 by default). Raises
+        InputError for a file that is no review, or one of other questions or another sample."""
         self.path = path
         with self._file() as file:
             if not file.execute("select 1 from sqlite_master").fetchone():
@@ -100,11 +95,11 @@ class HumanReview:
             digest, source, drawn, drawn_seed, ids = file.execute("select * from sample").fetchone()
         remedy = "give it another file with --review"
         if digest != questions.digest:
-            what = f"is a review of {source} as it was before it changed, or of other questions"
-            raise InputError(what, where=str(path), remedy=remedy)
+            problem = f"is a review of {source} as it was before it changed, or of other questions"
+            raise InputError(problem, where=str(path), remedy=remedy)
         if share is not None and (share, seed) != (drawn, drawn_seed):
-            what = f"has a sample of {drawn:.3%} by seed {drawn_seed}"
-            raise InputError(what, where=str(path), remedy=f"leave out --sample, or {remedy}")
+            problem = f"has a sample of {drawn:.3%} by seed {drawn_seed}"
+            raise InputError(problem, where=str(path), remedy=f"leave out --sample, or {remedy}")
         by_id = {question.id: question for question in questions.questions}
         self.questions = [by_id[id] for id in orjson.loads(ids)]
 
@@ -117,7 +112,6 @@ class HumanReview:
         file.execute("insert into sample values (?, ?, ?, ?, ?)", values)
 
     def grades(self, rater: str | None = None) -> HumanGrades:
-        """All grades, or one rater's."""
         with self._file() as file:
             rows = file.execute("select rater, id, grade from grades order by rater, id").fetchall()
         kept = ((name, id, HumanGrade(**orjson.loads(grade))) for name, id, grade in rows)
@@ -125,8 +119,8 @@ class HumanReview:
 
     def save(self, rater: str, id: str, grade: HumanGrade) -> None:
         """Commit what a rater says of a question, in place of what they said before."""
+        values = (rater, id, orjson.dumps(grade).decode())
         with self._file() as file:
-            values = (rater, id, orjson.dumps(grade).decode())
             file.execute("replace into grades (rater, id, grade) values (?, ?, ?)", values)
 
     @contextmanager
@@ -139,9 +133,9 @@ class HumanReview:
             finally:
                 file.close()
         except (sqlite3.Error, TypeError, ValueError) as error:
-            what = f"is not a review that can be read and written: {error}"
+            problem = f"is not a review that can be read and written: {error}"
             remedy = "give another file with --review"
-            raise InputError(what, where=str(self.path), remedy=remedy) from None
+            raise InputError(problem, where=str(self.path), remedy=remedy) from None
 
 
 def to_csv(review: HumanReview, raters: Sequence[str]) -> str:
@@ -168,10 +162,8 @@ def _word(value: bool | None) -> str:
 
 
 def from_csv(text: str, review: HumanReview, where: str) -> HumanGrades:
-    """The grades of a CSV as `to_csv` writes it; empty cells grade nothing.
-
-    Raises InputError, with the line, for another value, or an unknown question or reading.
-    """
+    """The grades of a CSV as `to_csv` writes it; empty cells grade nothing. Raises InputError, with
+    the line, for another value, or an unknown question or reading."""
     table = csv.DictReader(io.StringIO(text), strict=True)
     grades: HumanGrades = {}
     by_id = {question.id: question for question in review.questions}
@@ -193,7 +185,6 @@ def from_csv(text: str, review: HumanReview, where: str) -> HumanGrades:
 
 
 def _graded(cells: Mapping[str, str], grade: HumanGrade, question: Question) -> HumanGrade:
-    """The grade with one line's cells. Raises ValueError."""
     for name in ("correct", "helpful"):
         if cells[name].lower() not in _YES:
             raise ValueError(f"{name} is {cells[name]!r}, not yes or no")
@@ -222,11 +213,9 @@ class Measured:
 
 @dataclass(frozen=True)
 class ReviewTable:
-    """DeepAmbigQA's Table 3 for one half of the questions, with agreement.
-
-    all_helpful: of ambiguous questions, whether every reading helps (Figure 11 grades the list);
-    helpful: the share of single readings that do.
-    """
+    """DeepAmbigQA's Table 3 for one half of the questions, with agreement. all_helpful: of
+    ambiguous questions, whether every reading helps (Figure 11 grades the list); helpful: the share
+    of single readings that do."""
 
     raters: int
     naturalness: Measured

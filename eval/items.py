@@ -36,11 +36,9 @@ DEPTHS: tuple[int | None, ...] = (5, 10, 20, None)
 
 
 def support_recall(support: AbstractSet[str], shown: Sequence[str], k: int | None) -> float | None:
-    """|support among the first k passages shown| / |support|.
-
-    `shown` holds passage ids in the order first shown. 1 means that every supporting passage was
-    among the first k, 0 that none was; None where gold names no support.
-    """
+    """|support among the first k passages shown| / |support|. `shown` holds passage ids in the
+    order first shown. 1 means that every supporting passage was among the first k, 0 that none was;
+    None where gold names no support."""
     if not support:
         return None
     first = list(dict.fromkeys(shown))[:k]
@@ -112,7 +110,6 @@ class AnsweredItem:
 
     @property
     def has_texts(self) -> bool:
-        """Whether any branch of the prediction holds a text that is not blank."""
         answers = self.prediction.answers.values()
         return any(text.strip() for texts in answers for text in texts)
 
@@ -195,7 +192,6 @@ def _best(task: "Task", candidates: Sequence[AnsweredItem]) -> AnsweredItem:
 
 
 def _preferred(task: "Task") -> list["Column"]:
-    """The metrics that decide, the first before the others."""
     return list(dict.fromkeys((task.main, *task.headline)))
 
 

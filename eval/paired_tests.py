@@ -176,10 +176,8 @@ def paired_tests(pairs: Pairs, *, seed: int = 0, flips: int = FLIPS) -> list[Pai
 
 
 def mcnemar(gained: int, lost: int) -> float:
-    """Exact McNemar test: whether the discordant pairs are a fair coin's (McNemar 1947).
-
-    `gained`: questions that only the other system has right, `lost`: that only the base has.
-    """
+    """Exact McNemar test: whether the discordant pairs are a fair coin's (McNemar 1947). `gained`:
+    questions that only the other system has right, `lost`: that only the base has."""
     from scipy.stats import binomtest
 
     return float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
@@ -187,10 +185,8 @@ def mcnemar(gained: int, lost: int) -> float:
 
 def all_flips(differences: "NDArray[np.float64]") -> float:
     """Exact two-sided p-value: the share of sign vectors with at least the observed |sum|.
-
-    `differences`: float64 [questions], no NaN; time and memory are 2^questions. Zeros may stay
-    out: their sign changes no sum.
-    """
+    `differences`: float64 [questions], no NaN; time and memory are 2^questions. Zeros may stay out:
+    their sign changes no sum."""
     import numpy as np
 
     sums = np.zeros(1)
@@ -290,7 +286,6 @@ class TotalPairs:
 
     @cached_property
     def paired(self) -> list[tuple[_Vector, _Vector]]:
-        """The questions that both systems have scored."""
         both = zip(self.base, self.other, strict=True)
         return [(own, other) for own, other in both if own is not None and other is not None]
 
@@ -324,7 +319,6 @@ class TotalPairs:
 
 
 def pair_totals(base: Scores, other: Scores, total: Total, subset: str) -> TotalPairs:
-    """Pair two systems' questions of one subset by id."""
     ours = question_sums(of_subset(base.items, subset), total)
     theirs = question_sums(of_subset(other.items, subset), total)
     common = sorted(ours.keys() & theirs.keys())
@@ -340,10 +334,8 @@ def pair_totals(base: Scores, other: Scores, total: Total, subset: str) -> Total
 def total_interval(
     pairs: TotalPairs, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> tuple[float, float] | None:
-    """95% interval of the difference: percentile bootstrap over pairs of addends.
-
-    Both systems get the same questions in each resample. None for fewer than two questions.
-    """
+    """95% interval of the difference: percentile bootstrap over pairs of addends. Both systems get
+    the same questions in each resample. None for fewer than two questions."""
     together = Summed([(*base, *other) for base, other in pairs.paired], pairs.change)
     score = aggregate_sums(together, seed=seed, resamples=resamples)
     return None if score.low is None or score.high is None else (score.low, score.high)

@@ -48,7 +48,6 @@ class MetricPlugin(Plugin):
 
     @property
     def column(self) -> Column:
-        """Its column in reports."""
         note = f"{self.name.replace('_', ' ')}: {self.description.removesuffix('.')}"
         return Column(self.name, self.heading, TABLE, self.digits, note, unit="value")
 
@@ -104,15 +103,15 @@ def metric(
         try:
             inspect.signature(declaration.function).bind(None)
         except TypeError:
-            what = f"the metric {called} cannot be called with an item alone"
+            problem = f"the metric {called} cannot be called with an item alone"
             remedy = f"write def {called}(item: AnsweredItem) -> float | None"
-            raise declaration.refused(what, remedy) from None
+            raise declaration.refused(problem, remedy) from None
         shown = called.replace("_", " ") if heading is None else heading
         described = declaration.description
         for setting, text, most in (("heading", shown, 40), ("note", described, 3000)):
             right = isinstance(text, str) and bool(text.strip()) and len(text) <= most
-            what = f"the {setting} of {called} is not a text of 1 to {most} characters"
-            declaration.check(right, what)
+            problem = f"the {setting} of {called} is not a text of 1 to {most} characters"
+            declaration.check(right, problem)
         in_range = isinstance(digits, int) and 0 <= digits <= MAX_DIGITS
         declaration.check(in_range, f"digits is {digits!r}, and may be 0 to {MAX_DIGITS}")
         # Printable, on one line: they stand in tables of every kind.
@@ -127,7 +126,6 @@ def metric(
 
 
 def _number(returned: Any) -> float | None:
-    """The value. Raises WrongResult for what is none."""
     if returned is None:
         return None
     shown = type(returned).__name__
@@ -187,11 +185,11 @@ def _load(named: Named) -> MetricPlugin:
         loaded = replace(load_plugin(named, "metrics"), spec=named)
     tasks = [task.name for task in TASKS.values() if loaded.name in [c.key for c in task.columns]]
     if tasks or loaded.name in _OF_TABLES:
-        what = f"{loaded.name!r} is another column of every table"
+        problem = f"{loaded.name!r} is another column of every table"
         if tasks:
-            what = f"the task {tasks[0]} has a metric {loaded.name!r} of its own"
+            problem = f"the task {tasks[0]} has a metric {loaded.name!r} of its own"
         remedy = 'name the metric otherwise: @metric(name="...")'
-        raise InputError(what, where=loaded.place, remedy=remedy)
+        raise InputError(problem, where=loaded.place, remedy=remedy)
     return loaded
 
 
@@ -212,24 +210,26 @@ def load_bertscore(spec: str) -> MetricPlugin:
     try:
         from bert_score import BERTScorer
     except ImportError:
-        what, remedy = "it needs bert-score", "pip install 'branchwise[bertscore]'"
-        raise InputError(what, where="BERTScore", remedy=remedy) from None
+        problem, remedy = "it needs bert-score", "pip install 'branchwise[bertscore]'"
+        raise InputError(problem, where="BERTScore", remedy=remedy) from None
     named = spec.removeprefix(BERTSCORE)
     with_layer = _LAYER.fullmatch(named)
     folder = Path(with_layer[1] if with_layer else named).expanduser()
     if not folder.is_dir():
         raise InputError("no such folder", where=spec, remedy="name the folder of a model")
     if not any(folder.glob("*.safetensors")):
-        what = "has no weights in safetensors format"
-        raise InputError(what, where=str(folder), remedy="pickled weights can run code")
+        problem = "has no weights in safetensors format"
+        raise InputError(problem, where=str(folder), remedy="pickled weights can run code")
     layer = int(with_layer[2]) if with_layer else _published_layer(folder)
     try:
         with quiet():
             scorer = BERTScorer(model_type=str(folder), num_layers=layer)
             scorer.score(["one"], ["one"])
     except Exception as error:
-        what = f"its layer {layer} gives no scores ({type(error).__name__}: {error})"[:200]
-        raise InputError(what, where=str(folder), remedy="name another folder or @LAYER") from error
+        problem = f"its layer {layer} gives no scores ({type(error).__name__}: {error})"[:200]
+        raise InputError(
+            problem, where=str(folder), remedy="name another folder or @LAYER"
+        ) from error
 
     def bertscore(item: AnsweredItem) -> float | None:
         gold, asked = gold_asked(item.question), said_question(item.prediction)

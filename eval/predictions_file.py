@@ -73,8 +73,8 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
         absent = frozenset(_Line.model_fields.keys() - record)
         for name in record.keys() - _Line.model_fields - _EXPORTED:
             if near := misspelt(name, absent):
-                what, remedy = f"has a field {name!r}", f"did you mean {near!r}?"
-                raise InputError(what, where=where, remedy=remedy)
+                problem, remedy = f"has a field {name!r}", f"did you mean {near!r}?"
+                raise InputError(problem, where=where, remedy=remedy)
             unread[name] += 1
         line = _parse(record, where)
         if line.id not in by_id:
@@ -112,13 +112,15 @@ def _parse(record: dict[str, Any], where: str) -> _Line:
     if isinstance(answers, list | str | int | float):
         answers = {DEFAULT_BRANCH: answers}
     if not isinstance(answers, dict):
-        what = "is missing" if answers is None else f"must be an object, found {json_kind(answers)}"
-        raise InputError(f'"answers" {what}', where=where, remedy=_SHAPE)
+        wrong = (
+            "is missing" if answers is None else f"must be an object, found {json_kind(answers)}"
+        )
+        raise InputError(f'"answers" {wrong}', where=where, remedy=_SHAPE)
     for name, value in answers.items():
         if not isinstance(value, list | str | int | float):
             type_of = json_kind(value)
-            what = f"answers under {name[:80]!r} must be a list of texts, found {type_of}"
-            raise InputError(what, where=where, remedy=_SHAPE)
+            problem = f"answers under {name[:80]!r} must be a list of texts, found {type_of}"
+            raise InputError(problem, where=where, remedy=_SHAPE)
     record = record | {"answers": {name: members(value) for name, value in answers.items()}}
     if isinstance(citations := record.get("citations"), list):
         record["citations"] = {DEFAULT_BRANCH: citations}

@@ -126,7 +126,7 @@ def align_properties(
         [_gain(p.answer_f1, p.condition_f1, _F1_TIE_WEIGHT, by_condition) for p in row]
         for row in pairs
     ]
-    chosen = [pairs[i][j] for i, j in _greatest_sum(gains)]
+    chosen = [pairs[i][j] for i, j in greatest_sum(gains)]
     return tuple(pair for pair in chosen if pair.answer_f1 or pair.condition_f1)
 
 
@@ -141,7 +141,7 @@ def align_by_grades(grades: Grades, *, by_condition: bool = False) -> tuple[Prop
         gains[predicted][gold] = _gain(
             grade.answer, grade.condition, _GRADE_TIE_WEIGHT, by_condition
         )
-    pairs = (PropertyPair(i, j) for i, j in _greatest_sum(gains))
+    pairs = (PropertyPair(i, j) for i, j in greatest_sum(gains))
     return tuple(pair for pair in pairs if pair in kept)
 
 
@@ -151,7 +151,7 @@ def _gain(answer: float, condition: float, tie_weight: float, by_condition: bool
     return answer + tie_weight * condition
 
 
-def _greatest_sum(gains: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+def greatest_sum(gains: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     """The one-to-one pairs of row and column with the greatest sum, in order of row."""
     if not gains or not gains[0]:
         return []
@@ -172,7 +172,6 @@ class CitationScore:
 
     @property
     def f1(self) -> float | None:
-        """The harmonic mean of precision and recall."""
         if self.precision is None or self.recall is None:
             return None
         both = self.precision + self.recall

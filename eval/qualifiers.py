@@ -115,7 +115,6 @@ class Traits:
 
     @property
     def names(self) -> frozenset[str]:
-        """All proper names."""
         return self.adjectives | self.places | self.makers
 
     def __or__(self, other: "Traits") -> "Traits":
@@ -243,7 +242,6 @@ def _is_closed_part(part: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def traits_in(text: str) -> Traits:
-    """What a qualifier or a description says."""
     joined = _LONG_REGION.sub(lambda match: match[0].replace(" ", ""), text[:MAX_CHARACTERS])
     return reduce(or_, map(_traits_in_part, _PARTS.split(joined)), NOTHING)
 

@@ -41,8 +41,8 @@ class RankingMeasure:
         parts = re.fullmatch(r"([A-Za-z]+)@(\d{1,4})", text.strip())
         where = f"--measure {text}"
         if not parts or not 1 <= int(parts[2]) <= _MOST:
-            what = f"is not NAME@K with a K of 1 to {_MOST:,}"
-            raise InputError(what, where=where, remedy="write nDCG@10")
+            problem = f"is not NAME@K with a K of 1 to {_MOST:,}"
+            raise InputError(problem, where=where, remedy="write nDCG@10")
         kind = {kind.casefold(): kind for kind in _NAMES}.get(parts[1].casefold())
         if kind is None:
             near = did_you_mean(parts[1], _NAMES)
@@ -69,7 +69,6 @@ class JudgedQuery:
 
     @property
     def relevant(self) -> Set[str]:
-        """Ids of passages that are relevant by any of its judgements."""
         return {id for grades in self.judgements for id, grade in grades.items() if grade > 0}
 
 

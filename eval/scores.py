@@ -21,7 +21,6 @@ from branchwise.eval.tasks import Column, Metrics, Task, Total, get_task, totals
 if TYPE_CHECKING:
     from branchwise.eval.plugin_metrics import MetricPlugin
 
-
 _LATER = frozenset({"metrics", "decoding", "variant", "pairs"})
 SUBSETS = ("all", "ambiguous", "unambiguous")
 
@@ -78,7 +77,6 @@ _Row = TypeVar("_Row", bound=_OfQuestion)
 
 
 def of_subset(rows: Iterable[_Row], subset: str) -> list[_Row]:
-    """The rows of one of `SUBSETS`."""
     wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
     return [row for row in rows if row.ambiguous in wanted]
 
@@ -87,14 +85,14 @@ def aggregates_of(
     rows: Sequence[ItemScore], metrics: Sequence[str], totals: Mapping[str, Total] = {}
 ) -> dict[str, Aggregate]:
     """Each metric over the questions of the rows: its mean, or what `totals` has for it."""
-    means = [metric for metric in metrics if metric not in totals]
-    aggregates = aggregate({metric: question_means(rows, metric) for metric in means})
-    summed = {
-        metric: Summed([*question_sums(rows, total).values()], total.of)
-        for metric in metrics
-        if (total := totals.get(metric))
-    }
-    aggregates |= aggregate_all_sums(summed)
+    means: dict[str, list[float | None]] = {}
+    summed: dict[str, Summed] = {}
+    for metric in metrics:
+        if total := totals.get(metric):
+            summed[metric] = Summed([*question_sums(rows, total).values()], total.of)
+        else:
+            means[metric] = question_means(rows, metric)
+    aggregates = aggregate(means) | aggregate_all_sums(summed)
     return {metric: aggregates[metric] for metric in metrics}
 
 
@@ -162,7 +160,6 @@ class Scorer:
 
     @property
     def scored_task(self) -> Task:
-        """The task, or the variant of it, whose columns and metrics these are."""
         return get_task(self.task, self.variant)
 
     @property

@@ -76,14 +76,13 @@ class ScoringChoice:
         chosen: MatcherKind = next(known for known in KINDS if known == kind)
         asked = judge_entities or judge is not None
         if judge_pairs and not asked:
-            what = "--judge-pairs has no effect: nothing is graded"
-            raise InputError(what, remedy=_remedy("judge"))
+            problem = "--judge-pairs has no effect: nothing is graded"
+            raise InputError(problem, remedy=_remedy("judge"))
         pairs = judge_pairs or BY_NAMES.judge_pairs
         return cls(chosen, model or None, asked, judge, tuple(metrics), pairs, variant or None)
 
     @property
     def asks(self) -> bool:
-        """Whether any model is needed."""
         return self.matcher != "lexical" or self.judge_entities
 
     def check_task(self, task: str, where: str | None = None) -> None:
@@ -93,25 +92,27 @@ class ScoringChoice:
             ways = f"its variants are {', '.join(known)}" if known else "leave it out"
             if now := get_task(task).former_variants.get(self.variant):
                 ways = f"it is called {now} now; {ways}"
-            what = f"the task {task} has no variant {self.variant!r}"
-            raise SettingError("variant", what, where=where, remedy=ways)
+            problem = f"the task {task} has no variant {self.variant!r}"
+            raise SettingError("variant", problem, where=where, remedy=ways)
         if self.variant is not None and is_graded(task) and not self.judge_entities:
-            what = f"the variant {self.variant} has no effect: nothing is graded"
-            raise SettingError("variant", what, where=where, remedy=_remedy("judge"))
+            problem = f"the variant {self.variant} has no effect: nothing is graded"
+            raise SettingError("variant", problem, where=where, remedy=_remedy("judge"))
         if self.judge_pairs != BY_NAMES.judge_pairs and self.pairs_of(task) == "placed":
-            what = f"judge_pairs has no effect: the variant {self.variant} pairs by position"
-            raise SettingError("judge_pairs", what, where=where, remedy="leave it out")
+            problem = f"judge_pairs has no effect: the variant {self.variant} pairs by position"
+            raise SettingError("judge_pairs", problem, where=where, remedy="leave it out")
         if is_graded(task):
             if self.matcher != "lexical":
-                what = f"the task {task} is not matched by a model"
-                raise InputError(what, where=where, remedy="leave out --matcher, or name a --judge")
+                problem = f"the task {task} is not matched by a model"
+                raise InputError(
+                    problem, where=where, remedy="leave out --matcher, or name a --judge"
+                )
         elif self.judge_pairs != BY_NAMES.judge_pairs:
-            what = f"the task {task} is not graded by a model"
-            raise InputError(what, where=where, remedy="leave out --judge-pairs")
+            problem = f"the task {task} is not graded by a model"
+            raise InputError(problem, where=where, remedy="leave out --judge-pairs")
         elif self.asks and not is_attributable(task):
-            what = f"the task {task} is not scored by a model"
+            problem = f"the task {task} is not scored by a model"
             remedy = "leave out --matcher and --judge-entities"
-            raise InputError(what, where=where, remedy=remedy)
+            raise InputError(problem, where=where, remedy=remedy)
 
     def variant_of(self, task: str) -> str:
         """How the task's items are scored (`get_task`); empty for its own way."""
@@ -155,8 +156,8 @@ class ScoringChoice:
         if spec is None:
             raise InputError(f"no model is named as {role}", remedy=_remedy(role))
         if spec == "offline":
-            what = f"offline cannot be the {role}: it is not a model"
-            raise InputError(what, remedy=_remedy(role))
+            problem = f"offline cannot be the {role}: it is not a model"
+            raise InputError(problem, remedy=_remedy(role))
         if is_replay(str(spec)):
             raise no_replay(role)
         return located(str(spec))
@@ -197,10 +198,9 @@ class CheckChoice(NamedTuple):
         return f"--judge-check {self.items}{beside}"
 
     def require_grades(self, choice: ScoringChoice, task: str) -> None:
-        """Raise InputError where no judge grades the task's answers."""
         if not (choice.judge_entities and is_graded(task)):
-            what = f"{self.options.split()[0]} has no effect: nothing is graded"
-            raise InputError(what, remedy="name a --judge, for a task with answers in free text")
+            problem = f"{self.options.split()[0]} has no effect: nothing is graded"
+            raise InputError(problem, remedy="name a --judge, for a task with answers in free text")
 
 
 def check_of(items: int | None, beside: str | None) -> CheckChoice | None:

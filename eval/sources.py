@@ -82,14 +82,13 @@ def run_sources(
     names = tool_names(identity)
     folder = corpus or (Path(system["corpus"]) if system.get("corpus") else None)
     built, retriever = identity.get("kg") or {}, identity.get("retriever") or {}
+    served = retriever.get("kind") == "http"
+    searched = SearchedCorpus(folder, _corpus_sha256(retriever), served)
+    asked = SearchedKg(kg or system.get("kg"), built.get("sha256"))
     return Sources(
-        SearchedCorpus(folder, _corpus_sha256(retriever), retriever.get("kind") == "http")
-        if RETRIEVER in names
-        else None,
-        SearchedKg(kg or system.get("kg"), built.get("sha256"))
-        if set(KG_TOOLS) & set(names)
-        else None,
-        tuple(name for name in names if name != RETRIEVER and name not in KG_TOOLS),
+        searched if RETRIEVER in names else None,
+        asked if set(KG_TOOLS) & set(names) else None,
+        tuple(name for name in names if name not in (RETRIEVER, *KG_TOOLS)),
     )
 
 
@@ -277,7 +276,6 @@ def _contents(corpus: Corpus, seconds: float, progress: Progress) -> Iterator[st
 
 
 def _records(corpus: Corpus, progress: Progress) -> Iterator[dict[str, Any]]:
-    """The lines of a corpus file, each checked to be a JSON object."""
     file: Path = corpus.path / CORPUS_FILE
     total = len(corpus)
     for done, (number, line) in enumerate(read_lines(file)):
@@ -297,8 +295,8 @@ def kg_holding(source: SearchedKg, wanted: Collection[WantedEntity]) -> Holding:
     try:
         folder = kg_folder(Path(source.address))
         if source.sha256 not in (None, read_description(folder).sha256):
-            what = "is no longer the graph that was searched"
-            raise InputError(what, where=str(folder), remedy="restore it")
+            problem = "is no longer the graph that was searched"
+            raise InputError(problem, where=str(folder), remedy="restore it")
         with closing(NameIndex.open(folder)) as index:
             # `written_id`: as the index writes it; None for texts and others that are not ids.
             known = frozenset(

@@ -183,7 +183,6 @@ SIDES = _listed("""
 """)
 """Words of which the first in a phrase tells it from its counterpart."""
 
-
 STATES = dict(
     pair.split(maxsplit=1)
     for pair in _listed("""
@@ -198,7 +197,6 @@ STATES = dict(
     """)
 )
 """Abbreviations, in capitals, of the states of the US."""
-
 
 FUNCTION_WORDS = _words("""
     a about above across after again against ago all along already also although always am among an

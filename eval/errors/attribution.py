@@ -251,7 +251,6 @@ def _last_turn(reading: Conversation) -> Model | None:
 
 
 def _pairs_in(texts: Sequence[str], targets: Targets) -> frozenset[GoldPair]:
-    """The gold answers that texts mention."""
     numbers = frozenset[int]().union(*map(targets.in_text, texts))
     gold = (number for number in numbers if number < len(targets.pairs))
     return frozenset(pair for number in gold for pair in targets.pairs[number])

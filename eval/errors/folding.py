@@ -64,10 +64,8 @@ class Cluster(NamedTuple):
 
 class FoldedText(NamedTuple):
     """`shown`: a text with JSON's and HTML's escapes undone; its fold; where characters came from.
-
     Between `clusters` a character of the fold stands for one of `shown`. `origins` maps indices of
-    `shown` to those of the text as given; None where they agree.
-    """
+    `shown` to those of the text as given; None where they agree."""
 
     shown: str
     fold: str
@@ -92,7 +90,6 @@ class FoldedText(NamedTuple):
         return self.clusters[place - 1] if place else None
 
     def given(self, start: int, end: int) -> tuple[int, int]:
-        """Where [start, end) of `shown` stands in the text as given."""
         if self.origins is None:
             return start, end
         return self.origins[start], self.origins[end]

@@ -80,7 +80,6 @@ class Targets:
         return Mentions(self._looked_for)
 
     def in_passage(self, title: str, text: str) -> TargetNumbers:
-        """What a passage mentions, in its title or its text."""
         key = (title, text)
         if (numbers := self._passages.get(key)) is None:
             present = self._mentions.present(f"{title}\n{text}")
@@ -94,12 +93,10 @@ class Targets:
         return numbers
 
     def spans(self, pair: GoldPair, text: str) -> list[TextSpan]:
-        """Where a text mentions a gold pair."""
         number = self._number[pair]
         return self._mentions.find(text, among=[number]).get(number, [])
 
     def among(self, numbers: TargetNumbers, text: str) -> TargetNumbers:
-        """Which of these targets a text mentions."""
         key = (numbers, text)
         if (mentioned := self._among.get(key)) is None:
             mentioned = self._among[key] = frozenset(self._mentions.present(text, among=numbers))
@@ -316,7 +313,6 @@ def gold_evidence(targets: Targets, reading: Conversation) -> GoldEvidence:
 
 
 def _places_of_targets(targets: Targets, reading: Conversation) -> dict[int, _Places]:
-    """Where each target is mentioned, in order of the trace."""
     places: dict[int, list[EvidencePlace]] = defaultdict(list)
 
     def add(step: int, call: int, sighting: Sighting) -> None:

@@ -54,10 +54,8 @@ class MissingAnswer:
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
     """A predicted text that counts as wrong, under its predicted branch; as much of both as scores.
-
     `label`: wrong_branch (`belongs_to` names the gold branch that has it), ambiguous_answer,
-    unsupported_answer, or None: it was read at `places` and is wrong, or the item has no trace.
-    """
+    unsupported_answer, or None: it was read at `places` and is wrong, or the item has no trace."""
 
     branch: str
     text: str
@@ -157,7 +155,6 @@ def plain(value: Any) -> Any:
 
 
 def failed_calls(calls: Iterable[ToolCall]) -> Iterator[FailedCall]:
-    """The calls without a result, in the order made."""
     for call in calls:
         if call.result.error is not None:
             cost = CallCost.of(call)

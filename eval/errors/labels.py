@@ -175,7 +175,6 @@ class ErrorClasses(Generic[T_contra]):
 
     @property
     def types(self) -> tuple[ErrorType[T_contra], ...]:
-        """Those of all classes."""
         return tuple(error for group in self.classes for error in group.types)
 
     @property
@@ -199,7 +198,6 @@ class FoundErrors:
 def found_errors(
     id: str, epoch: int, ambiguous: bool, classes: ErrorClasses[T_contra], known: T_contra
 ) -> FoundErrors:
-    """The errors of an item by what is `known` of it."""
     holds = {error.key: error.holds(known) for error in classes.counted}
     present, unknown = (
         frozenset(key for key, value in holds.items() if value is wanted) for wanted in (True, None)

@@ -126,7 +126,6 @@ def _mentions(text: FoldedText, letters: str, form: NameForm) -> Iterator[TextSp
 
 
 def _next(fold: str, position: int, form: NameForm, *, literally: bool) -> TextSpan | None:
-    """Where the form is written next."""
     if literally:
         start = fold.find(form.literal, position)
         return None if start < 0 else (start, start + len(form.literal))
@@ -239,7 +238,6 @@ class ManyNames:
         return {number for number in candidates if self._mentions(number).present(text)}
 
     def _candidates(self, text: str) -> set[int]:
-        """The answers of which the text holds an anchor."""
         searched, candidates = squeezed(text), set[int]()
         for length, table in self._tables.items():
             grams: Iterable[str] = table

@@ -67,7 +67,6 @@ W = TypeVar("W", NodeWork, ToolWork)
 
 
 def _by_name(work: Iterable[tuple[str, W]]) -> dict[str, W]:
-    """The work of each name together, in the order in which they are met."""
     totals: dict[str, W] = {}
     for name, own in work:
         totals[name] = totals[name] + own if name in totals else own
@@ -183,7 +182,6 @@ class ExtractionWork(_Counts):
 
     @property
     def each_alone(self) -> bool:
-        """Whether each passage had a request of its own."""
         return not (self.together or self.shared or self.reused)
 
     def to_json(self) -> dict[str, Any]:
@@ -273,7 +271,6 @@ def module_work(events: Iterable[Event]) -> ModuleWork:
 
 
 def total_work(works: Iterable[ModuleWork]) -> ModuleWork:
-    """The work of several items together."""
     return sum(works, ModuleWork())
 
 

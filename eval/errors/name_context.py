@@ -54,7 +54,6 @@ _DATE_AFTER = re.compile(r"-\d\d-\d\d")
 
 
 def has_borders(text: str, start: int, end: int) -> bool:
-    """Whether [start, end) of a text begins and ends with a word."""
     return _begins_word(text, start) and _ends_word(text, end)
 
 
@@ -103,7 +102,6 @@ def _joined(left: str, right: str) -> bool:
 
 
 def has_article(text: str, start: int) -> bool:
-    """Whether an English article stands right before."""
     return _ARTICLE.search(text[max(0, start - 6) : start]) is not None
 
 
@@ -277,7 +275,6 @@ def _is_other(groups: tuple[frozenset[str], ...], given: set[str], own: set[str]
 
 
 def is_bare_number(text: str, start: int, end: int) -> bool:
-    """Whether the number at [start, end) of a text stands for itself there."""
     before, after = text[max(0, start - 40) : start], text[end : end + 40]
     value = text[start:end]
     is_year = len(value) == 4 and value.isdecimal() and "1000" <= value <= "2100"

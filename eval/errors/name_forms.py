@@ -53,7 +53,6 @@ class Date(NamedTuple):
 
 
 def read_date(fold: str) -> Date | None:
-    """The date that a folded text is, or None."""
     text = one_line(fold)
     if iso := _ISO.fullmatch(text):
         year, month, day = iso[1], int(iso[2]), iso[3]
@@ -145,7 +144,6 @@ class NameForm:
 
     @cached_property
     def capitalised(self) -> bool:
-        """Whether it is written with a capital at all."""
         return any(word.capital for word in self.words)
 
     @cached_property
@@ -330,7 +328,6 @@ def _word_pattern(word: Word) -> str:
 
 
 def _gap_pattern(word: Word, following: Word) -> str:
-    """What may stand in a text between two words of a name."""
     gap = word.gap
     initials = len(word.fold) == 1 and len(following.fold) == 1
     if "&" in (word.fold, following.fold) or not gap:

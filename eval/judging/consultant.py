@@ -48,7 +48,6 @@ def role_spec(role: str, text: str) -> ModelSpec:
 
 
 def no_replay(role: str) -> InputError:
-    """The error for a replay that should score."""
     return InputError(
         f"a replay cannot be the {role}, whose replies are kept by themselves",
         where=f"--{role}",
@@ -143,7 +142,6 @@ class Consulted:
     remarks: Mapping[str, int] = field(default_factory=dict)
 
     def plus(self, reply: Reply) -> Consulted:
-        """With one more reply."""
         if reply.replayed:
             return self.plus_kept(reply, reply.seconds)
         fresh = self.fresh.plus(reply.usage, reply.seconds)

@@ -75,7 +75,6 @@ class GradeRequest(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What the judge reads, after its prompt."""
         part = self.prompt.removeprefix("grade_")
         texts = (self.question, self.gold, self.predicted)
         names = ("Question", f"Reference {part}", f"Given {part}")
@@ -134,7 +133,6 @@ class Grader(Consultant):
 
     @property
     def samples(self) -> int:
-        """Replies that a grade takes at most."""
         return samples_at(self._caller.decoding.model_dump())
 
     def known(self, request: GradeRequest) -> Grade | None:
@@ -196,7 +194,6 @@ class Grader(Consultant):
         return grade
 
     def key(self, request: GradeRequest) -> CallKey:
-        """Under which its replies are kept."""
         return self._caller.key(self._messages(request), role=self._role)
 
     def _messages(self, request: GradeRequest) -> list[BaseMessage]:

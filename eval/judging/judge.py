@@ -84,7 +84,6 @@ class Unmatched:
 
 
 def alignment_of(item: AnsweredItem, gold: GoldBranches) -> Alignment:
-    """The alignment by which the item is scored."""
     return item.matched.alignment if item.matched else align_answers(gold, item.prediction.answers)
 
 
@@ -172,7 +171,8 @@ async def judge_entities(
     mapper = Mapper(judge, judgements, ROLE, ready)
     requests = dict.fromkeys(part.request for parts in left for part in parts)
     new = [request for request in requests if request not in known]
-    outcomes = {**known, **await mapper.map_each(new, concurrency=concurrency, progress=progress)}
+    answered = await mapper.each(new, mapper.map, concurrency=concurrency, progress=progress)
+    outcomes = {**known, **answered}
     settled: list[AnsweredItem] = []
     failed, unasked = list[ReportedItem](), list[ReportedItem]()
     claimed = accepted = 0

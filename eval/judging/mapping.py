@@ -19,7 +19,7 @@ from branchwise.agents.reply import ModelError, Reply
 from branchwise.agents.response_bodies import split_thinking
 from branchwise.base.files import json_kind
 from branchwise.base.text import one_line
-from branchwise.eval.judging.consultant import DECLINED, Consultant, RequestProgress
+from branchwise.eval.judging.consultant import DECLINED, Consultant
 
 MAX_SHOWN, MAX_QUESTION = 300, 2_000
 """Characters of a name or an answer, and of a question, that a model sees."""
@@ -90,7 +90,6 @@ class MappingRequest:
 
 
 def listed(letter: str, texts: Sequence[str]) -> str:
-    """One line for each text, its id before it."""
     return "\n".join(f"{letter}{n}: {text}" for n, text in enumerate(texts, start=1))
 
 
@@ -145,7 +144,6 @@ def _value(value: object, values: _Ids, ids: Sequence[str]) -> int | None:
 
 
 def _object(reply: str) -> list[tuple[str, Any]]:
-    """The entries of the reply, which is one JSON object."""
     text = _without_fence(split_thinking(reply)[0].strip())
     if not text:
         raise FormatError("the reply is empty")
@@ -209,20 +207,9 @@ class MappingOutcome:
 class Mapper(Consultant):
     """A model that maps; the prompt of its role (`matcher`, `judge`) has the role's name."""
 
-    async def map_each(
-        self,
-        requests: Iterable[MappingRequest],
-        *,
-        concurrency: int,
-        progress: RequestProgress | None = None,
-    ) -> Mapping[MappingRequest, MappingOutcome]:
-        """The result of each request; equal ones are sent once, `concurrency` at a time. Raises
-        ModelError where every other request would fail as well, and InputError where the model
-        cannot be asked at all."""
-        return await self.each(requests, self.map, concurrency=concurrency, progress=progress)
-
     async def map(self, request: MappingRequest) -> MappingOutcome:
-        """One call, and a second if the first reply cannot be used."""
+        """One call, and a second if the first reply cannot be used. Raises ModelError where every
+        other request would fail as well, and InputError where the model cannot be asked at all."""
         from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
         prompts = self.prompts

@@ -152,7 +152,7 @@ async def align_with_model(
     requests = [names.request if names and not names.is_too_long else None for names in asked]
     mapper = Mapper(matcher, judgements, ROLE, ready)
     wanted = [request for request in requests if request]
-    outcomes = await mapper.map_each(wanted, concurrency=concurrency, progress=progress)
+    outcomes = await mapper.each(wanted, mapper.map, concurrency=concurrency, progress=progress)
     too_long = MappingOutcome(None, f"more than {MAX_NAMES} names are too many for one request")
     mapped = [outcomes[request] if request else too_long for request in requests]
     matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]

@@ -180,9 +180,7 @@ def rank_correlation(questions: Sequence[Twice]) -> Aggregate:
 
 def spearman(grades: "NDArray[np.float64]") -> float | None:
     """The correlation of the columns' ranks, -1 to 1; None where a column is all the same.
-
-    `grades`: float64 [n, 2].
-    """
+    `grades`: float64 [n, 2]."""
     import numpy as np
     from scipy.stats import rankdata
 
@@ -194,7 +192,6 @@ def spearman(grades: "NDArray[np.float64]") -> float | None:
 
 RoleProgress = Callable[[str, int, int], None]
 """Gets the role (`matcher`, `judge`) and the numbers of answered and of all requests."""
-
 
 DEFAULT_DECODING = Decoding()
 

@@ -272,6 +272,18 @@ def shuffled(question: Question, texts: Iterable[str]) -> list[str]:
     return sorted(texts, key=lambda text: sha256(f"{question.id}\0{text}".encode()).digest())
 
 
+def object_schema(
+    properties: Mapping[str, Any], required: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """The JSON schema of an object with these properties, by default all required."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties if required is None else required),
+        "additionalProperties": False,
+    }
+
+
 def holder_of(data: object, keys: Collection[str], problem: str) -> Mapping[str, Any]:
     """The JSON object with one of the keys, alone in lists and objects of its own or by itself.
     Raises FormatError with the problem."""

@@ -41,7 +41,7 @@ def answer_f1(gold: Sequence[Iterable[str]], predicted: Sequence[str]) -> float:
     for forms in gold:
         known = {plain_text(form) for form in forms}
         if left := [places[text] for text in known if places.get(text)]:
-            min(left, key=lambda found: found[0]).popleft()
+            min(left, key=lambda queue: queue[0]).popleft()
             right += 1
     return 2 * right / (len(gold) + len(predicted)) if right else 0.0
 
@@ -70,7 +70,6 @@ _TWO_WORDS = (
 
 @lru_cache(maxsize=16_384)
 def question_tokens(question: str) -> tuple[str, ...]:
-    """The tokens of a question, of its first 2,000 characters."""
     text = question[:_MAX_CHARACTERS].lower().translate(_APOSTROPHES).translate(_BRACKETS)
     text = _CLITICS.sub(r" \1", _SEPARATORS.sub(" ", text))
     for pattern in _TWO_WORDS:

@@ -26,6 +26,7 @@ from branchwise.agents.prediction import (
 )
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.corpora.written_lists import MAX_WRITTEN, members, written_list
+from branchwise.eval.tasks.task import object_schema
 
 _ENTITIES = ("answers", "answer", "entities", "values")
 _ENTITY = ("answer", "entity", "text", "name", "value")
@@ -43,18 +44,15 @@ class BranchesFormat(AnswerFormat):
     """Entities under the names of readings: what the task `branches` asks for."""
 
     name: str = "branches"
-    schema: ClassVar[dict[str, Any]] = {
-        "type": "object",
-        "properties": {
+    schema: ClassVar[dict[str, Any]] = object_schema(
+        {
             "reasoning": {"type": "string"},
             "answers": {
                 "type": "object",
                 "additionalProperties": {"type": "array", "items": {"type": "string"}},
             },
-        },
-        "required": ["reasoning", "answers"],
-        "additionalProperties": False,
-    }
+        }
+    )
 
     def fits(self, data: object) -> bool:
         return is_exactly(_Exact, data)
@@ -82,7 +80,6 @@ class BranchesFormat(AnswerFormat):
 
 
 def _wholes(data: Any) -> list[Mapping[str, Any]]:
-    """The whole answers in `data`: an object, or each of a list of them."""
     if isinstance(data, Mapping):
         return [data]
     if not isinstance(data, list):

@@ -16,14 +16,12 @@ BRANCHES = Flow(
     readings="readings",
 )
 
-
 _SETS, _MORE = "answer sets", "answered and retrieval"
 _STRICT_NOTE = "strict: an entity is right under a branch of the same reading only"
 _POOLED_NOTE = "pooled: branches are ignored"
 _EM_NOTE = "EM: nothing wrong and nothing missing"
 _ANSWERED_NOTE = "answered: over questions that got an answer; everything else is over all"
 _SUPPORT_NOTE = "support @k: share of the passages that state gold answers in the first k shown"
-
 
 _MEASURES: tuple[tuple[str, str, Role], ...] = (
     ("precision", "P", "precision"),

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from branchwise.eval.common_text import compared, longest_subsequence, longest_substring
+from branchwise.eval.properties import greatest_sum
 from branchwise.eval.tasks.task import PUBLISHED as PUBLISHED_CODE
 from branchwise.eval.tasks.task import Beside, Column, Metrics, Total
 
@@ -77,18 +78,8 @@ def _mapping(
 ) -> list[tuple[int, int]]:
     """Pairs of places (predicted, gold), each used once, with the greatest sum of precision; of
     several mappings with that sum the one with the highest or lowest recall."""
-    if not ratios or not ratios[0]:
-        return []
     tie = _TIE if ties == "highest" else -_TIE
-    return _greatest([[cell.precision + tie * cell.recall for cell in row] for row in ratios])
-
-
-def _greatest(values: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Places (row, column), each used once, whose values have the greatest sum."""
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(values, maximize=True)
-    return [(int(row), int(column)) for row, column in zip(rows, columns, strict=True)]
+    return greatest_sum([[cell.precision + tie * cell.recall for cell in row] for row in ratios])
 
 
 def micro_precision(precision: float, predicted: float) -> float | None:
@@ -162,7 +153,7 @@ def published_sums(predicted: Sequence[str], gold: Sequence[Forms]) -> OptionSum
     sums = []
     for part in (0, 1):
         shares = [[cell[part] for cell in row] for row in cells]
-        sums.append(sum(shares[r][p] for r, p in _greatest(shares)))
+        sums.append(sum(shares[r][p] for r, p in greatest_sum(shares)))
     return OptionSums(sums[0], counts[0], sums[1], counts[1], None)
 
 
@@ -216,7 +207,6 @@ PUBLISHED = OptionsWay(
     None,
 )
 WAYS = (SUBSTRING, SUBSEQUENCE, PUBLISHED)
-
 
 _LOWEST_NOTE = (
     "lowest: where several mappings are equally good, by the one with the lowest recall; R and F1 "

@@ -135,10 +135,8 @@ class AuthorsOutput:
         self, questions: Sequence[Question], source: str
     ) -> dict[str, dict[GradeRequest, float]]:
         """By question id what the judge was asked, and the grade that it gave, for rows whose gold
-        is known: that of these questions, in the comparison the file's own.
-
-        Raises InputError where no row has gold, or a question of `source` other gold than a row.
-        """
+        is known: that of these questions, in the comparison the file's own. Raises InputError where
+        no row has gold, or a question of `source` other gold than a row."""
         by_id = {question.id: gold_as_given(question) for question in questions}
         asked = {}
         for row in self.rows:
@@ -164,8 +162,8 @@ def read_outputs(path: Path) -> tuple[AuthorsOutput, ...] | dict[str, Averages]:
             model: _parsed(Averages, own, f"{path}: {model}") for model, own in by_model.items()
         }
     if not by_model or not all(isinstance(own, list) and own for own in by_model.values()):
-        what = "is no output of CondAmbigQA's authors: rows by model are missing"
-        raise InputError(what, where=str(path), remedy=_WANTED)
+        problem = "is no output of CondAmbigQA's authors: rows by model are missing"
+        raise InputError(problem, where=str(path), remedy=_WANTED)
     return tuple(_output(model, rows, path) for model, rows in by_model.items())
 
 

@@ -25,6 +25,7 @@ from branchwise.agents.prediction import (
 )
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.corpora.written_lists import members
+from branchwise.eval.tasks.task import object_schema
 
 _LISTS = ("conditions", "answers", "properties", "results")
 _CONDITION = ("condition", "reading", "branch", "interpretation")
@@ -58,18 +59,8 @@ class _Answers(BaseModel, extra="forbid", strict=True):
 def _schema(of: str, texts: Sequence[str]) -> dict[str, Any]:
     """A list of objects with these texts, and with citations where passages were seen."""
     citations = {"type": "array", "items": {"type": "string"}}
-    entry = {
-        "type": "object",
-        "properties": {**{name: {"type": "string"} for name in texts}, "citations": citations},
-        "required": list(texts),
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {of: {"type": "array", "items": entry}},
-        "required": [of],
-        "additionalProperties": False,
-    }
+    parts = {name: {"type": "string"} for name in texts} | {"citations": citations}
+    return object_schema({of: {"type": "array", "items": object_schema(parts, texts)}})
 
 
 class ConditionsFormat(AnswerFormat):

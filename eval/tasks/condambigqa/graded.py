@@ -161,23 +161,24 @@ def _ratio(total: float, scored: float) -> float | None:
     return total / scored if scored else None
 
 
+[_COUNT_DIFFERENCE] = (c for c in CondAmbigQATask.columns if c.key == "count_difference")
+
+
+def _part_column(way: str, part: str, note: str, digits: int) -> Column:
+    """The mean score of a part of the pairs; the first tells the way of scoring."""
+    total = Total((f"{part}_sum", f"{part}_scored"), _ratio)
+    note = note if part == _IN_TABLES[0] else ""
+    key, heading = f"{way}_{part}", f"{part}\nscore"
+    return Column(key, heading, _GRADED, digits, note, role="headline", total=total)
+
+
 class RewriteCodeTask(CondAmbigQATask):
     """The same grades, paired and averaged as the rewrite of the authors' code does it."""
 
     matcher = "graded (rewrite code)"
     columns = (
-        *(
-            Column(
-                f"rewrite_{part}",
-                f"{part}\nscore",
-                _GRADED,
-                note=_GREEDY_NOTE if part == "answer" else "",
-                role="headline",
-                total=Total((f"{part}_sum", f"{part}_scored"), _ratio),
-            )
-            for part in _IN_TABLES
-        ),
-        *(column for column in CondAmbigQATask.columns if column.key == "count_difference"),
+        *(_part_column("rewrite", part, _GREEDY_NOTE, 2) for part in _IN_TABLES),
+        _COUNT_DIFFERENCE,
     )
 
     def score(self, item: AnsweredItem) -> Metrics:
@@ -230,15 +231,7 @@ class PaperCodeTask(CondAmbigQATask):
             column
             for part in _IN_TABLES
             for column in (
-                Column(
-                    f"paper_{part}",
-                    f"{part}\nscore",
-                    _GRADED,
-                    digits=3,
-                    note=_PLACED_NOTE if part == "answer" else "",
-                    role="headline",
-                    total=Total((f"{part}_sum", f"{part}_scored"), _ratio),
-                ),
+                _part_column("paper", part, _PLACED_NOTE, 3),
                 Column(
                     f"paper_{part}_sd",
                     "SD",
@@ -252,7 +245,7 @@ class PaperCodeTask(CondAmbigQATask):
                 ),
             )
         ),
-        *(column for column in CondAmbigQATask.columns if column.key == "count_difference"),
+        _COUNT_DIFFERENCE,
     )
 
     def graded_pairs(self, item: AnsweredItem, pairs: str) -> Iterator[GradedPair]:

@@ -89,7 +89,6 @@ CONDITIONS = Flow(
 ASKS_FOR_CONDITIONS: frozenset[str] = frozenset({DEFAULT_PROTOCOL})
 """Protocols in which the model writes conditions: `guided` gives them, the others have none."""
 
-
 _TEXT, _CITED = "answers in free text", "citations"
 _F1_NOTE = "F1: shared tokens of best-aligned properties; missed gold properties count 0"
 _COUNT_NOTE = "answers +/-: predicted minus gold; off by: the same without its sign"
@@ -190,7 +189,6 @@ class CondAmbigQATask(Task):
         return align_properties(predicted, gold, by_condition=self.gives_conditions(protocol))
 
     def gives_conditions(self, protocol: str) -> bool:
-        """Whether the model is told the gold conditions."""
         return self.flow.by(protocol).tells_conditions
 
     def graded_pairs(self, item: AnsweredItem, pairs: str) -> Iterator[GradedPair]:

@@ -48,7 +48,6 @@ KEYED = replace(
     readings="keyed_readings",
 )
 
-
 _TABLE = "FanOutQA's accuracy"
 _LOOSE_NOTE = "loose: share of the gold keys and values that stand in the answer; not lemmatised"
 _STRICT_NOTE = "all: share of questions in which all of them do (FanOutQA's strict accuracy)"

@@ -69,7 +69,6 @@ class ConditionalCase:
 
     @cached_property
     def stated(self) -> dict[str, list[StatedCondition]]:
-        """The conditions that each sentence states, by its id."""
         stated: dict[str, list[StatedCondition]] = defaultdict(list)
         for condition in self.question.problem.conditions.values():
             for id in condition.sentence_ids:
@@ -78,7 +77,6 @@ class ConditionalCase:
 
     @cached_property
     def relations(self) -> RelationNetwork:
-        """What conditions imply of each other."""
         return RelationNetwork(self.question.problem)
 
 

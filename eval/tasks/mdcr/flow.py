@@ -18,12 +18,10 @@ from branchwise.graphs.flows import Flow, PromptSection
 if TYPE_CHECKING:
     from branchwise.graphs.system import System
 
-
 QuestionHints = Literal["none", "documents", "values", "relations", "all"]
 """What of the gold is told, as in the paper's Table 8: nothing / of each document the sentences
 that state conditions, in place of all / after the situation, the value of each condition that it
 mentions / there, how conditions are related / all three."""
-
 
 ONLY_STATING = "Of each document only the sentences that state conditions are shown."
 

@@ -76,7 +76,6 @@ SUMMED = GroupWay("summed", "sets of ids, summed", _SUMMED_NOTE, is_summed=True)
 BY_PAIRS = GroupWay("group-f1", "sets of ids, F1 by group", _PAIRS_NOTE, by_pairs=True)
 BY_AUTHORS = GroupWay("authors-gold", "sets of ids, authors' gold", _AUTHORS_NOTE, by_authors=True)
 
-
 _SUMS_OF: Mapping[str, tuple[Callable[..., float], tuple[str, ...]]] = {
     "precision": (precision, ("right", "said", "gold")),
     "recall": (recall, ("found", "said", "gold")),
@@ -155,8 +154,10 @@ class MDCRTask(Task):
             return gold_answer(question)
         asked = ConditionsQuestion.of(question)
         if asked.lacks:
-            what = f"question {question.id!r}: the authors' gold needs {' and '.join(asked.lacks)}"
-            raise InputError(what, remedy="leave out --variant authors-gold")
+            problem = (
+                f"question {question.id!r}: the authors' gold needs {' and '.join(asked.lacks)}"
+            )
+            raise InputError(problem, remedy="leave out --variant authors-gold")
         return authors_gold(asked.problem, f"question {question.id!r}")
 
     def _of_groups(
@@ -194,8 +195,8 @@ class MDCRTask(Task):
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
         for part in unknown_parts(question):
             if tells(system.asked("hints"), part):
-                what = f"hints of {part}: the file does not give them"
-                raise InputError(what, remedy="ask with other hints, or none")
+                problem = f"hints of {part}: the file does not give them"
+                raise InputError(problem, remedy="ask with other hints, or none")
 
     def read_output(self, data: Any) -> Any:
         return self.flow.format.read(data).task_output
