@@ -76,7 +76,6 @@ def is_default(name: str) -> bool:
 
 
 def _assign(names: TellingNames) -> dict[int, int]:
-    """Row to column."""
     candidates = [_candidates(names, row) for row in names.predicted]
     certain = [n for n, (columns, _) in enumerate(candidates) if len(columns) == 1]
     assigned: dict[int, int] = {}

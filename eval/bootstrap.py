@@ -70,7 +70,6 @@ def aggregate(
 
 
 def aggregate_sums(summed: Summed, *, seed: int = 0, resamples: int = RESAMPLES) -> Aggregate:
-    """One score of `aggregate_all_sums`."""
     return aggregate_all_sums({"": summed}, seed=seed, resamples=resamples)[""]
 
 

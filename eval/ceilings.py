@@ -42,7 +42,6 @@ class TracedItem(ScoredItem):
 
     @cached_property
     def right(self) -> frozenset[GoldPair]:
-        """The gold pairs that the answer has."""
         return frozenset(match.pair for match in self.matches.right)
 
     @cached_property
@@ -84,7 +83,6 @@ class TracedItem(ScoredItem):
         return len(pairs) / len(self.pairs) if self.pairs else None
 
     def row(self, metrics: Metrics) -> ItemScore:
-        """Numbers of this item, to be averaged."""
         item = self.item
         return ItemScore(*self.key, item.question.ambiguous, metrics, gold_set=item.gold_set)
 
@@ -189,7 +187,6 @@ def _ceilings(
 
 
 def found_in_any_epoch(items: Sequence[TracedItem]) -> dict[GoldKey, set[GoldPair]]:
-    """The gold pairs that were retrieved, by question and gold set, whatever the epoch."""
     retrieved: dict[GoldKey, set[GoldPair]] = defaultdict(set)
     for item in items:
         retrieved[item.item.gold_key] |= item.retrieved

@@ -7,21 +7,17 @@ from functools import lru_cache
 from branchwise.base.normalise import MAX_CHARACTERS, tokens
 
 
-def text_f1(predicted: str, gold: str) -> float:
+def token_counts(text: str) -> Counter[str]:
+    return Counter(tokens(text))
+
+
+def counts_f1(predicted: Counter[str], gold: Counter[str]) -> float:
     """Harmonic mean of token precision and recall over multisets, 0 to 1.
 
     F1 = 2 |P and G| / (|P| + |G|), as SQuAD's (Rajpurkar et al. 2016, section 6.1), with P, G the
     tokens of `base.normalise`, not SQuAD's: hyphens separate words, quantities have one form, and
     scripts without spaces are split into characters. 0 where either text has no token.
     """
-    return counts_f1(token_counts(predicted), token_counts(gold))
-
-
-def token_counts(text: str) -> Counter[str]:
-    return Counter(tokens(text))
-
-
-def counts_f1(predicted: Counter[str], gold: Counter[str]) -> float:
     if not predicted or not gold:
         return 0.0
     return 2 * (predicted & gold).total() / (predicted.total() + gold.total())

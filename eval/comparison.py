@@ -64,7 +64,6 @@ class ScoreDifference:
 
     @property
     def corrected_p(self) -> float | None:
-        """After Holm, where there was anything to correct for."""
         return self.p if self.p_holm is None else self.p_holm
 
     def __str__(self) -> str:
@@ -106,11 +105,9 @@ def compare(
     flips: int = FLIPS,
 ) -> Comparison:
     """Compare two systems on the questions that both have, epochs of a question averaged first.
-
     `metrics`: by default all that both have; KeyError for one that a side lacks. Neither the order
     of items nor that of metrics changes a number. Raises InputError where the two were scored as
-    different tasks, or answered different questions under one id.
-    """
+    different tasks, or answered different questions under one id."""
     if base.scorer.task != other.scorer.task:
         tasks = f"{base.scorer.task} and {other.scorer.task}"
         problem = f"scores of the tasks {tasks} have no metric in common"
@@ -157,11 +154,9 @@ def compare_each(
     flips: int = FLIPS,
 ) -> dict[str, Comparison]:
     """Compare several systems, each with a base of its own: name to comparison, as in `compare`.
-
     `pairs`: by the system's name the scores of its base and its own. The tests of one metric on one
     subset are a family, whichever their bases: their p-values are corrected by Holm's method. A
-    system on which no test was possible does not count.
-    """
+    system on which no test was possible does not count."""
     alone = {
         name: compare(base, other, metrics=metrics, subsets=subsets, seed=seed, flips=flips)
         for name, (base, other) in pairs.items()

@@ -95,13 +95,10 @@ def gate(
     seed: int = 0,
     flips: int = FLIPS,
 ) -> GateResult:
-    """What the paired tests say of each metric, over the questions that both runs have.
-
-    `metrics`: by default the headline metrics of the task. `margin`: a drop up to here does not
-    count, in the metric's unit; `drop`: the drop that the power is for. Raises InputError as
-    `compare` does, for a drop that is no larger than the margin, and where the runs share no
-    question.
-    """
+    """What the paired tests say of each metric, over the questions that both runs have. `metrics`:
+    by default the headline metrics of the task. `margin`: a drop up to here does not count, in the
+    metric's unit; `drop`: the drop that the power is for. Raises InputError as `compare` does, for
+    a drop that is no larger than the margin, and where the runs share no question."""
     if not 0 <= margin < drop:
         problem = f"the drop of {drop:g} is not above the margin of {margin:g}"
         raise InputError(

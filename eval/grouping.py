@@ -58,7 +58,6 @@ class ScoredItem:
 @dataclass(frozen=True)
 class Grouping:
     """A property to break down by: its name, what it says in words, and its bins for an item.
-
     `bins` gives None for an item without the property, and several bins where it has several
     values: the item counts in each. `is_spent`: it is of what a system did and not of the question.
     """

@@ -225,7 +225,6 @@ class ReviewTable:
 
 
 def tabulate(review: HumanReview, *, ambiguous: bool) -> ReviewTable:
-    """Table 3 of the questions with one reading, or of the ambiguous ones."""
     ids = {question.id for question in review.questions if question.ambiguous is ambiguous}
     raters: dict[str, dict[str, HumanGrade]] = {}
     for (rater, id), grade in review.grades().items():
@@ -262,12 +261,10 @@ def _measured(raters: Sequence[Mapping[str, int]], *, ordinal: bool = False) -> 
 
 
 def corrected(review: HumanReview, questions: QuestionSet) -> tuple[list[Question], list[str]]:
-    """The questions without what most raters call wrong, and what was left out, a line each.
-
-    A question whose answers more raters call wrong than right is left out, and so is a reading that
+    """The questions without what most raters call wrong, and what was left out, a line each. A
+    question whose answers more raters call wrong than right is left out, and so is a reading that
     more call unhelpful than helpful; an ambiguous question that keeps fewer than two is left out.
-    Each question names its parent in `meta`.
-    """
+    Each question names its parent in `meta`."""
     votes = Counter[tuple[str, str]]()
     for (_, id), grade in review.grades().items():
         if grade.correct is not None:

@@ -99,7 +99,6 @@ class Pairs:
 
 
 def pair_questions(base: Scores, other: Scores, metrics: Sequence[str], subset: str) -> Pairs:
-    """Pair two systems' questions of one subset (all, ambiguous, unambiguous) by id."""
     ours, theirs = of_subset(base.items, subset), of_subset(other.items, subset)
     in_base, in_other = {row.id for row in ours}, {row.id for row in theirs}
     common = in_base & in_other
@@ -144,12 +143,10 @@ class PairedTest:
 
 
 def paired_tests(pairs: Pairs, *, seed: int = 0, flips: int = FLIPS) -> list[PairedTest | None]:
-    """A test for each metric; None for fewer than two questions.
-
-    Values that are all 0 or 1 get the exact McNemar test; others the permutation test of the mean
-    difference, exact where at most 16 questions differ, else with `flips` random sign vectors,
-    the same ones for all metrics. Without any difference p is 1.
-    """
+    """A test for each metric; None for fewer than two questions. Values that are all 0 or 1 get the
+    exact McNemar test; others the permutation test of the mean difference, exact where at most 16
+    questions differ, else with `flips` random sign vectors, the same ones for all metrics. Without
+    any difference p is 1."""
     import numpy as np
 
     tests: list[PairedTest | None] = []
@@ -245,26 +242,21 @@ def students_intervals(differences: "NDArray[np.float64]") -> list[tuple[float, 
     """
     from scipy.stats import t
 
-    intervals: list[tuple[float, float] | None] = []
-    for row in differences:
-        values = row[row == row]  # NaN alone differs from itself
-        n = len(values)
-        if n < 2:
-            intervals.append(None)
-            continue
+    def interval(values: "NDArray[np.float64]") -> tuple[float, float] | None:
+        if (n := len(values)) < 2:
+            return None
         mean = float(values.mean())
         half = float(t.ppf((1 + _LEVEL) / 2, n - 1) * values.std(ddof=1) / n**0.5)
-        intervals.append((mean - half, mean + half))
-    return intervals
+        return mean - half, mean + half
+
+    return [interval(row[row == row]) for row in differences]  # NaN alone differs from itself
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p-values in the order given; None is a test that was not made and stays None.
-
-    The k-th smallest of m values becomes (m - k + 1) times itself, at least what the one before
-    became, at most 1 (Holm 1979). Written here because scipy corrects for the rate of false
-    discoveries only (`false_discovery_control`), and statsmodels would bring pandas with it.
-    """
+    """Adjusted p-values in the order given; None is a test that was not made and stays None. The
+    k-th smallest of m values becomes (m - k + 1) times itself, at least what the one before became,
+    at most 1 (Holm 1979). Written here because scipy corrects for the rate of false discoveries
+    only (`false_discovery_control`), and statsmodels would bring pandas with it."""
     made = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0

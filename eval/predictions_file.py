@@ -78,17 +78,13 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
             unread[name] += 1
         line = _parse(record, where)
         if line.id not in by_id:
-            raise InputError(
-                f"no question has the id {line.id!r}",
-                where=where,
-                remedy=f"compare the ids with {questions.source}",
-            )
+            problem = f"no question has the id {line.id!r}"
+            remedy = f"compare the ids with {questions.source}"
+            raise InputError(problem, where=where, remedy=remedy)
         if (earlier := first.setdefault((line.id, line.epoch), where)) != where:
-            raise InputError(
-                f"question {line.id!r} was answered already by {earlier}",
-                where=where,
-                remedy='keep one line, or number the samples with "epoch"',
-            )
+            problem = f"question {line.id!r} was answered already by {earlier}"
+            remedy = 'keep one line, or number the samples with "epoch"'
+            raise InputError(problem, where=where, remedy=remedy)
         items.append(_item(line, by_id[line.id], get_task(questions.task), where))
     if unread:
         counted = ", ".join(f"{name} ({count:,})" for name, count in unread.items())

@@ -234,7 +234,6 @@ class GradedScore:
 def graded_score(
     grades: Grades, predicted: int, gold: int, *, by_condition: bool = False
 ) -> GradedScore:
-    """The score of a question with so many predicted and gold properties (at least one gold)."""
     pairs = align_by_grades(grades, by_condition=by_condition)
     return GradedScore(
         sum(grades[pair].condition for pair in pairs) / gold,

@@ -86,12 +86,10 @@ def find_reach(
     seconds: float = 0.0,
     progress: Progress = silent,
 ) -> Reach:
-    """Look up what the sources of a run have of the gold answers.
-
-    Time grows with the corpus, memory with what is looked for. `seconds`: how long every passage
-    may be searched for mentions of answers without support; what would take longer is left.
-    Progress is in passages. A source that is gone is unknown, no error.
-    """
+    """Look up what the sources of a run have of the gold answers. Time grows with the corpus,
+    memory with what is looked for. `seconds`: how long every passage may be searched for mentions
+    of answers without support; what would take longer is left. Progress is in passages. A source
+    that is gone is unknown, no error."""
     wanted = wanted_pairs(questions)
     entities = [entity for pairs in wanted.values() for entity in pairs.values()]
     holdings = [

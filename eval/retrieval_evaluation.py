@@ -80,7 +80,6 @@ class RetrieverScores:
     values: Mapping[RankingMeasure, Sequence[float]]
 
     def means(self) -> dict[RankingMeasure, Aggregate]:
-        """Means over queries with their bootstrap intervals."""
         means = aggregate({str(measure): values for measure, values in self.values.items()})
         return {measure: means[str(measure)] for measure in self.values}
 
@@ -125,12 +124,10 @@ def evaluate_retrievers(
     unjudged: int = 0,
     progress: Progress = silent,
 ) -> RetrievalEvaluation:
-    """Search every query with every retriever, and score the rankings as they are.
-
-    A query for which nothing is found scores 0. A passage with the id of the query itself is not
-    part of its ranking, as in BEIR. Progress is in searches. Raises InputError where the corpus
-    has none of the judged passages, and RetrieverError where a retriever does not answer.
-    """
+    """Search every query with every retriever, and score the rankings as they are. A query for
+    which nothing is found scores 0. A passage with the id of the query itself is not part of its
+    ranking, as in BEIR. Progress is in searches. Raises InputError where the corpus has none of the
+    judged passages, and RetrieverError where a retriever does not answer."""
     judged = {id for query in queries for id in query.relevant}
     lacking = set(judged)
     for row in range(len(corpus)):
@@ -138,11 +135,9 @@ def evaluate_retrievers(
         if not lacking:
             break
     if len(lacking) == len(judged):
-        raise InputError(
-            "none of the passages that the questions name is in the corpus",
-            where=str(corpus.path),
-            remedy="build it from the collection that they were judged on",
-        )
+        problem = "none of the passages that the questions name is in the corpus"
+        remedy = "build it from the collection that they were judged on"
+        raise InputError(problem, where=str(corpus.path), remedy=remedy)
     scores: list[RetrieverScores] = []
     searches = len(retrievers) * len(queries)
     for retriever in retrievers:
@@ -153,8 +148,7 @@ def evaluate_retrievers(
             hits = retriever.search([query.text for query in batch], depth + 1)
             for query, own in zip(batch, hits, strict=True):
                 ids = [hit.passage.id for hit in own if hit.passage.id != query.id][:depth]
-                # A passage's score is its rank, so that nothing but the retriever orders those
-                # whose own scores are equal.
+                # By rank, so that nothing but the retriever orders those of equal scores.
                 rankings[query.id] = {id: -float(rank) for rank, id in enumerate(ids)}
             progress(len(scores) * len(queries) + len(rankings), searches)
         values = _values(queries, rankings, measures)

@@ -27,12 +27,10 @@ SUBSETS = ("all", "ambiguous", "unambiguous")
 
 @dataclass(frozen=True)
 class ItemScore:
-    """One item's metrics; None is unscored on purpose.
-
-    `matcher`: what aligned its branches where a model was to (`llm`, or `lexical` for the reason in
-    `problem`); `accepted`: what a judge settled. `failures`: by plug-in metric, why it has no
-    value. `gold_set`: which of several gold sets it was scored against, from 0.
-    """
+    """One item's metrics; None is unscored on purpose. `matcher`: what aligned its branches where a
+    model was to (`llm`, or `lexical` for the reason in `problem`); `accepted`: what a judge
+    settled. `failures`: by plug-in metric, why it has no value. `gold_set`: which of several gold
+    sets it was scored against, from 0."""
 
     id: str
     epoch: int
@@ -239,7 +237,6 @@ class Scores:
         return self.aggregates[subset].get(metric, Aggregate(None, 0, None, None))
 
     def questions(self, subset: str) -> int:
-        """How many questions a subset has, scored or not."""
         return len({item.id for item in of_subset(self.items, subset)})
 
     def to_json(self) -> dict[str, Any]:
@@ -275,12 +272,10 @@ def score_items(
     scorer: Scorer | None = None,
     metrics: Sequence["MetricPlugin"] = (),
 ) -> Scores:
-    """Score items of one question set; their order changes nothing.
-
-    A failed item is scored with an empty prediction, and one whose question has alternatives by its
-    best gold set (`best_gold_sets`). `scorer`: by default the task's own. `metrics`: of plug-ins;
-    where one brings nothing the item is unscored, and says why.
-    """
+    """Score items of one question set; their order changes nothing. A failed item is scored with an
+    empty prediction, and one whose question has alternatives by its best gold set
+    (`best_gold_sets`). `scorer`: by default the task's own. `metrics`: of plug-ins; where one
+    brings nothing the item is unscored, and says why."""
     decided = best_gold_sets(task, items)
     ordered = sorted(decided, key=lambda item: (item.question.id, item.epoch))
     shown = any(item.evidence.passages for item in ordered)

@@ -135,7 +135,6 @@ class ScoringChoice:
 
     @property
     def options(self) -> str:
-        """As it is written on the command line."""
         matcher = f"{self.matcher}:{self.model}" if self.model else self.matcher
         judge = f" --judge {self.judge}" if self.judge else " --judge-entities"
         pairs = f" --judge-pairs {self.judge_pairs}" if self.judge_pairs != "all" else ""
@@ -193,7 +192,6 @@ class CheckChoice(NamedTuple):
 
     @property
     def options(self) -> str:
-        """As it is written on the command line."""
         beside = f" --judge-beside {self.beside}" if self.beside else ""
         return f"--judge-check {self.items}{beside}"
 

@@ -130,7 +130,6 @@ WantedPairs = dict[GoldKey, dict[GoldPair, WantedEntity]]
 
 
 def wanted_pairs(questions: Iterable[Question]) -> WantedPairs:
-    """What to look up for every gold pair of the questions, of alternatives too."""
     wanted: WantedPairs = {}
     for question in questions:
         for number, branches in enumerate(question.gold_sets):

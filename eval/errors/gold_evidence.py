@@ -87,7 +87,6 @@ class Targets:
         return numbers
 
     def in_text(self, text: str) -> TargetNumbers:
-        """What any other text mentions."""
         if (numbers := self._names.get(text)) is None:
             numbers = self._names[text] = frozenset(self._mentions.present(text))
         return numbers

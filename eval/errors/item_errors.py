@@ -175,11 +175,9 @@ class LabelTotal:
 @dataclass(frozen=True)
 class SubsetTotals:
     """Totals of a subset of `items`, of which `traced` have a trace and `failed` ended in error.
-
     `missing`, `wrong`: answers of either kind, whatever their label. `elsewhere`: those that are
     `only_elsewhere`. `branches`: gold branches that are missing_branch. `lost_at`: retrieved
-    answers by who lost them. `calls`: wrong tool calls by kind. All keys are there, with 0.
-    """
+    answers by who lost them. `calls`: wrong tool calls by kind. All keys are there, with 0."""
 
     items: int
     traced: int

@@ -105,9 +105,8 @@ def _mentions(text: FoldedText, letters: str, form: NameForm) -> Iterator[TextSp
     """Spans in the shown text that mention the form; `letters` are all that the text has."""
     position = 0
     titled_otherwise = False
-    # Where the form is written in its usual way wherever its letters are in the text, to search for
-    # that finds all that the pattern would, and this need not be compiled, which takes longer than
-    # to search a hundred passages.
+    # Where the form is written in its usual way wherever its letters are, to search for that finds
+    # all that the pattern would, which takes longer to compile than to search a hundred passages.
     literally = form.literal and _count(text.fold, form.literal) == _count(letters, form.letters)
     while match := _next(text.fold, position, form, literally=bool(literally)):
         position = match[0] + 1

@@ -74,7 +74,6 @@ def _by_name(work: Iterable[tuple[str, W]]) -> dict[str, W]:
 
 
 def tool_names(identity: object) -> tuple[str, ...]:
-    """The tools of a run's system, from what it keeps as its identity."""
     return _names(tool.get("function") for tool in _records(identity, "tools"))
 
 

@@ -139,7 +139,6 @@ class NameForm:
 
     @property
     def single(self) -> bool:
-        """Whether it is one word, which is easily a word of another name."""
         return len(self.words) == 1
 
     @cached_property

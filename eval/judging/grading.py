@@ -168,8 +168,7 @@ class Grader(Consultant):
         return known | grades
 
     def _demand(self, asked: Sequence[GradeRequest]) -> Demand:
-        # Every token is a byte of its text at least; prompts are long enough to make up for what a
-        # server's template adds.
+        # Every token is a byte of its text at least, which makes up for a server's template.
         messages = (message for request in asked for message in self._messages(request))
         read = sum(len(str(message.content).encode("utf-8", "replace")) for message in messages)
         limit = self._caller.decoding.max_tokens

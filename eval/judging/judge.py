@@ -65,7 +65,6 @@ class Unmatched:
 
     @cached_property
     def request(self) -> MappingRequest:
-        """The same for every item with the same unmatched texts and entities."""
         right = tuple(shown(entity.name) for entity in self.entities)
         given = tuple(map(shown, self.texts))
         with_aliases = []
@@ -161,12 +160,10 @@ async def judge_entities(
     progress: RequestProgress | None = None,
     ready: Ready = check_ready,
 ) -> tuple[list[AnsweredItem], JudgeReport, Mapping[MappingRequest, MappingOutcome]]:
-    """Let a model judge the texts and gold answers that are left over under the same branch.
-
-    The aligned items in order, questions with accepted aliases, the report, and all verdicts. A
-    request that fails alone accepts nothing. `known`: earlier verdicts, not requested again and in
-    no count of calls. Raises what `align_with_model` raises.
-    """
+    """Let a model judge the texts and gold answers that are left over under the same branch. The
+    aligned items in order, questions with accepted aliases, the report, and all verdicts. A request
+    that fails alone accepts nothing. `known`: earlier verdicts, not requested again and in no count
+    of calls. Raises what `align_with_model` raises."""
     left = [unmatched(item) for item in items]
     mapper = Mapper(judge, judgements, ROLE, ready)
     requests = dict.fromkeys(part.request for parts in left for part in parts)

@@ -30,12 +30,10 @@ _MAX_RETURNED = 20_000
 
 
 def shown(text: str, limit: int = MAX_SHOWN) -> str:
-    """The text on one line of at most `limit` characters, perhaps empty.
-
-    Control and format characters are removed, so that a name cannot start a line, change the
-    writing direction or contain hidden text. A long text keeps both ends: readings of a question
-    may start alike and end differently.
-    """
+    """The text on one line of at most `limit` characters, perhaps empty. Control and format
+    characters are removed, so that a name cannot start a line, change the writing direction or
+    contain hidden text. A long text keeps both ends: readings of a question may start alike and end
+    differently."""
 
     def visible(character: str) -> str:
         if character.isprintable() or character.isspace():

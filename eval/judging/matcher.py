@@ -57,7 +57,6 @@ class NamesToMatch:
 
     @property
     def request(self) -> MappingRequest:
-        """The same for every item with this question and these names."""
         readings = tuple(shown(self.gold[column]) for column in self.columns)
         names = tuple(shown(row[0]) for row in self.rows)
         message = (
@@ -151,7 +150,7 @@ async def align_with_model(
     asked = [names_to_match(item) for item in items]
     requests = [names.request if names and not names.is_too_long else None for names in asked]
     mapper = Mapper(matcher, judgements, ROLE, ready)
-    wanted = [request for request in requests if request]
+    wanted = filter(None, requests)
     outcomes = await mapper.each(wanted, mapper.map, concurrency=concurrency, progress=progress)
     too_long = MappingOutcome(None, f"more than {MAX_NAMES} names are too many for one request")
     mapped = [outcomes[request] if request else too_long for request in requests]

@@ -1,7 +1,7 @@
 """What models decide about a run's items before they are scored, and the scorer that says so.
 
-`check_judge` says how far a judge's grades can be relied on: the same requests are graded again, by
-the same judge under sample numbers of their own, or by another one beside it.
+A `JudgeCheck` says how far a judge's grades can be relied on: the same requests are graded again,
+by the same judge under sample numbers of their own, or by another one beside it.
 """
 
 import random
@@ -19,7 +19,7 @@ from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.eval.bootstrap import Aggregate, Summed, aggregate_drawn, aggregate_sums
 from branchwise.eval.items import AnsweredItem, best_gold_sets
-from branchwise.eval.judging.consultant import Consulted, Judgements, Ready, RequestProgress
+from branchwise.eval.judging.consultant import Consulted, Judgements, Ready
 from branchwise.eval.judging.grading import (
     GRADING,
     SAMPLES,
@@ -33,7 +33,7 @@ from branchwise.eval.judging.grading import (
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
 from branchwise.eval.judging.matcher import Agreement, MatcherReport, agreement, align_with_model
 from branchwise.eval.scores import Scorer
-from branchwise.eval.scoring_choice import CheckChoice, GradedPairs, ScoringChoice
+from branchwise.eval.scoring_choice import CheckChoice, ScoringChoice
 from branchwise.eval.tasks import Task, get_task
 from branchwise.graphs.own_settings import NO_ROLES, RoleDecoding, decoding_with
 
@@ -74,60 +74,19 @@ class JudgeCheck:
         }
 
 
-async def check_judge(
-    items: Sequence[AnsweredItem],
-    first: Grader,
-    second: Grader,
-    task: Task,
-    choice: CheckChoice,
-    *,
-    pairs: GradedPairs = "all",
-    concurrency: int = 8,
-    announce: Announce | None = None,
-    progress: RequestProgress | None = None,
-) -> JudgeCheck:
-    """Grades by `second` beside the kept ones of `first`, of items with anything to grade. Raises
-    what `Grader.grade` raises."""
-    asked = [item for item in items if property_requests([item], task, pairs)]
-    drawn = draw_items(asked, choice.items)
-    graded = [
-        (item.question.id, request, known.value if (known := first.known(request)) else None)
-        for item in drawn
-        for request in property_requests([item], task, pairs)
-    ]
-    return await grade_again(
-        graded,
-        second,
-        items=len(drawn),
-        beside=choice.beside is not None,
-        concurrency=concurrency,
-        announce=announce,
-        progress=progress,
-    )
-
-
 GradedRequest = tuple[str, GradeRequest, float | None]
 """A question's id, what was asked of it, and the grade; None: there is none."""
 
 
-async def grade_again(
-    graded: Iterable[GradedRequest],
-    second: Grader,
-    *,
-    items: int,
-    beside: bool,
-    concurrency: int = 8,
-    announce: Announce | None = None,
-    progress: RequestProgress | None = None,
+async def _grade_again(
+    graded: Iterable[GradedRequest], second: Grader, *, items: int, beside: bool, **asking: Any
 ) -> JudgeCheck:
-    """Grades by `second` beside those of the requests of so many items. What several questions ask
-    alike counts in the first of them. Raises what `Grader.grade` raises."""
+    """Grades by `second` beside those of the requests of so many items, `asking` as
+    `Grader.grade_each` does. What several questions ask alike counts in the first of them."""
     asked: dict[GradeRequest, tuple[str, float | None]] = {}
     for question, request, grade in graded:
         asked.setdefault(request, (question, grade))
-    again = await second.grade_each(
-        asked, concurrency=concurrency, announce=announce, progress=progress
-    )
+    again = await second.grade_each(asked, **asking)
     both = defaultdict[str, list[tuple[float, float]]](list)
     for request, (question, grade) in asked.items():
         other = again[request].value
@@ -162,7 +121,6 @@ Twice = Sequence[tuple[float, float]]
 
 
 def mean_difference(questions: Sequence[Twice]) -> Aggregate:
-    """The mean absolute difference of two grades, and its interval over questions."""
     sums = [(sum(abs(a - b) for a, b in twice), float(len(twice))) for twice in questions]
     return aggregate_sums(Summed(sums, lambda total, n: total / n))
 
@@ -295,29 +253,37 @@ class Settling:
     async def check_stored(
         self, stored: Mapping[str, Mapping[GradeRequest, float]], items: int
     ) -> JudgeCheck:
-        """Grades by the judge beside stored ones of another, by question id, of so many questions;
-        drawn and raising as `check_judge`."""
+        """Grades by the judge beside stored ones of another, by question id, of so many questions.
+        Raises what `settle` raises."""
         drawn = _drawn(sorted(stored), items)
         graded = [(id, request, grade) for id in drawn for request, grade in stored[id].items()]
         async with AsyncExitStack() as callers:
             grader = self._grader(self.choice.judge, callers)
             asking = {"announce": self.announce, **self._settings(CHECK)}
-            return await grade_again(graded, grader, items=len(drawn), beside=True, **asking)
+            return await _grade_again(graded, grader, items=len(drawn), beside=True, **asking)
 
     async def _graded(
         self, items: Sequence[AnsweredItem], task: Task, callers: AsyncExitStack
     ) -> Settled:
         grader = self._grader(self.choice.judge, callers)
         pairs = self.choice.pairs_of(task.name)
-        asking: dict[str, Any] = {"pairs": pairs, "announce": self.announce}
-        graded, report = await grade_items(items, grader, task, **asking, **self._settings("judge"))
+        asking = {"announce": self.announce, **self._settings("judge")}
+        graded, report = await grade_items(items, grader, task, pairs=pairs, **asking)
         if self.check is None:
             return Settled(graded, grades=report)
         beside = self.check.beside
         second = self._grader(beside or self.choice.judge, callers)
         second.first = 0 if beside else SAMPLES
-        settings = self._settings(CHECK)
-        check = await check_judge(items, grader, second, task, self.check, **asking, **settings)
+        wanted = [item for item in items if property_requests([item], task, pairs)]
+        drawn = draw_items(wanted, self.check.items)
+        grades = [
+            (item.question.id, request, known.value if (known := grader.known(request)) else None)
+            for item in drawn
+            for request in property_requests([item], task, pairs)
+        ]
+        asking = {"announce": self.announce, **self._settings(CHECK)}
+        is_beside = beside is not None
+        check = await _grade_again(grades, second, items=len(drawn), beside=is_beside, **asking)
         return Settled(graded, grades=report, check=check)
 
     def _grader(self, spec: str | None, callers: AsyncExitStack) -> Grader:

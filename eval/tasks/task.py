@@ -34,12 +34,10 @@ Role = Literal["recall", "precision", "exact", "headline"]
 
 @dataclass(frozen=True)
 class Total:
-    """How a score of many questions comes of sums over them, where it is not a mean.
-
-    `sums`: the metrics of an item that are added up; `of`: their function, in this order, None
-    where it is undefined. A question counts with the mean of its epochs, so `of` must be the same
-    when all sums are multiplied by one number.
-    """
+    """How a score of many questions comes of sums over them, where it is not a mean. `sums`: the
+    metrics of an item that are added up; `of`: their function, in this order, None where it is
+    undefined. A question counts with the mean of its epochs, so `of` must be the same when all sums
+    are multiplied by one number."""
 
     sums: tuple[str, ...]
     of: Callable[..., float | None]
@@ -134,22 +132,19 @@ class Task(Protocol):
 
     `flow` is how its questions go through a graph; `version` changes whenever a score of the same
     item may change; `matcher` says by what predicted branches are aligned with gold ones.
-    `is_attributable`: answers are entities
-    in the answer format `branches`, which texts mention, so that it can be said where one was lost
-    and models may align and judge them. Such a task has a column with the role `recall`: the share
-    of the gold answers that are right under their branch. `is_graded`: a judge grades free text, by
-    default for the variant `graded_variant`; `pairs_by_place`: what it grades of a question are
-    pairs by position. `former_variants`: names that variants had before, and have now.
-    `live`: its flow where a person is asked back.
-    `gold`: what a question must say to be scored.
-    `names_evidence`: its questions bring no passages, so reports say what was searched.
-    `protocol_words`, `hint_words`: what tables call protocols and hints that they compare, in the
-    order in which these are read. `subset_words`: what reports call the subsets all, ambiguous and
-    unambiguous.
-    `tells_deviation`: standard deviations over questions stand beside its headline metrics.
-    `error_classes`: errors that answer and gold tell by themselves. `groupings`: what its
-    scores are broken down by, besides what answers that are entities are; `crossed`: two of them
-    that make a table, down and across.
+    `is_attributable`: answers are entities in the answer format `branches`, which texts mention, so
+    that it can be said where one was lost and models may align and judge them. Such a task has a
+    column with the role `recall`: the share of the gold answers that are right under their branch.
+    `is_graded`: a judge grades free text, by default for the variant `graded_variant`;
+    `pairs_by_place`: what it grades of a question are pairs by position. `former_variants`: names
+    that variants had before, and have now. `live`: its flow where a person is asked back. `gold`:
+    what a question must say to be scored. `names_evidence`: its questions bring no passages, so
+    reports say what was searched. `protocol_words`, `hint_words`: what tables call protocols and
+    hints that they compare, in the order in which these are read. `subset_words`: what reports call
+    the subsets all, ambiguous and unambiguous. `tells_deviation`: standard deviations over
+    questions stand beside its headline metrics. `error_classes`: errors that answer and gold tell
+    by themselves. `groupings`: what its scores are broken down by, besides what answers that are
+    entities are; `crossed`: two of them that make a table, down and across.
     """
 
     name: str
@@ -243,7 +238,6 @@ class Task(Protocol):
 
     @property
     def headline(self) -> tuple[Column, ...]:
-        """The metrics that a change is told by."""
         return tuple(column for column in self.columns if column.role)
 
     @property
@@ -263,7 +257,6 @@ class Task(Protocol):
         return (*self.headline, *others[: max(0, _SHOWN - len(self.headline))])
 
     def of_role(self, role: Role) -> Column | None:
-        """The column of a role; None where there is none."""
         return next((column for column in self.columns if column.role == role), None)
 
 

@@ -59,10 +59,9 @@ class BranchesFormat(AnswerFormat):
 
     def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
         """Also: a bare list or text (`default`), one text for a list, `answer` for `answers`,
-        numbers, `{branch: {"answers": [...]}}`, a list of `{"branch", "answers"}`, lists in
-        lists, readings of readings, lists and objects that are written as texts, several whole
-        answers in a list, and all that in an object or a list of its own.
-        """
+        numbers, `{branch: {"answers": [...]}}`, a list of `{"branch", "answers"}`, lists in lists,
+        readings of readings, lists and objects that are written as texts, several whole answers in
+        a list, and all that in an object or a list of its own."""
         data = unwrapped(data, _ENTITIES, _BRANCH)
         answers = [_answers_in(whole) for whole in _wholes(data)]
         branches: dict[str, list[str]] = defaultdict(list)

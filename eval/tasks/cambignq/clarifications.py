@@ -89,7 +89,6 @@ def gold_text(question: Question) -> str:
 
 
 def gold_answers(question: Question) -> list[list[str]]:
-    """The forms of each option's answers, in the order of `gold_options`."""
     return [
         [form for answer in branch.answers for form in answer.forms]
         for branch in question.branches

@@ -108,7 +108,6 @@ def common_length(text: str, other: str, common: CommonText = "substring") -> in
 def _all_ratios(
     predicted: Sequence[str], gold: Sequence[Forms], common: CommonText = "substring"
 ) -> _Ratios:
-    """Of every pair, each ratio by the form that makes it greatest."""
 
     def ratios(text: str, forms: Forms) -> OptionRatios:
         lengths = [(common_length(text, form, common), form) for form in forms]

@@ -77,8 +77,7 @@ class ConditionsFormat(AnswerFormat):
         """A condition becomes a branch, its answer the branch's entity, a citation the id of a
         passage: "Fragment k", "k" and "[k]" count `fragments` from 1. A citation that names no
         passage stays as it is written, so that it counts as a wrong one. A condition that comes
-        twice is one branch where the answer is the same, and gets a number where it is not.
-        """
+        twice is one branch where the answer is the same, and gets a number where it is not."""
         data = unwrapped(data, _LISTS, _CONDITION)
         answers: dict[str, tuple[str, ...]] = {}
         citations: dict[str, tuple[str, ...]] = {}

@@ -266,9 +266,8 @@ class PaperCodeTask(CondAmbigQATask):
         gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
         graded = item.graded
         if not gold or graded is None or graded.missing:
-            own = [column.key for column in self.columns]
             sums = [name for total in totals_of(self.columns).values() for name in total.sums]
-            return dict.fromkeys([*own, *sums])
+            return dict.fromkeys([*(column.key for column in self.columns), *sums])
         scores = [
             PartScores(*graded.grades[pair], _recall(given, wanted))
             for pair, given, wanted in self.graded_pairs(item, "all")
