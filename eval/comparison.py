@@ -83,10 +83,7 @@ class Comparison:
 
     def find(self, metric: str, subset: str = "all") -> ScoreDifference:
         """The difference of one metric on one subset; KeyError where it was not compared."""
-        for difference in self.differences:
-            if (difference.metric, difference.subset) == (metric, subset):
-                return difference
-        raise KeyError((metric, subset))
+        return {(d.metric, d.subset): d for d in self.differences}[metric, subset]
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -68,18 +68,14 @@ _BROADER = {
     **dict.fromkeys(("physicist", "chemist", "mathematician", "biologist"), "scientist"),
     **dict.fromkeys(("painter", "sculptor"), "artist"),
 }
-_SAYS_NOTHING = (
-    lists.FUNCTION_WORDS_OF_KEYS
-    | lists.COMPANY_FORMS
-    | frozenset(("person", "people", "disambiguation", "thing", "work", "title", "name"))
+_SAYS_NOTHING = lists.FUNCTION_WORDS_OF_KEYS.union(
+    lists.COMPANY_FORMS, ["person", "people", "disambiguation", "thing", "work", "title", "name"]
 )
 _REGNAL = re.compile(r"[^\W\d_]\s+[IVX]{1,5}\Z")
 _DATED = re.compile(rf"((?:{'|'.join(lists.MONTHS)}) \d\d?) ([12]\d{{3}})")
 _OPENS_DATE = re.compile(rf"(?:{'|'.join(lists.MONTHS)}) \d+ [12]\d{{3}} \S+ \d")
 _OPENS_PHRASE = re.compile(r"(?:of|in|from|by)\s")
-_NO_NAMES = (
-    lists.KINDS | lists.COMPANY_FORMS | lists.FUNCTION_WORDS_OF_KEYS | frozenset(lists.MONTHS)
-)
+_NO_NAMES = lists.KINDS.union(lists.COMPANY_FORMS, lists.FUNCTION_WORDS_OF_KEYS, lists.MONTHS)
 _ENDING = re.compile(r"(?:(?:i?an?|ese|ish|i|ia|e|o|ic|y)s?)$")
 _STEM = 4
 

@@ -96,40 +96,48 @@ def _listed(text: str) -> frozenset[str]:
     return frozenset(" ".join(part.split()) for part in text.split(","))
 
 
+STATES = dict(
+    pair.split(maxsplit=1)
+    for pair in _listed("""
+        al alabama, ak alaska, az arizona, ar arkansas, ca california, co colorado, ct connecticut,
+        de delaware, fl florida, ga georgia, hi hawaii, id idaho, il illinois, in indiana, ia iowa,
+        ks kansas, ky kentucky, la louisiana, me maine, md maryland, ma massachusetts, mi michigan,
+        mn minnesota, ms mississippi, mo missouri, mt montana, ne nebraska, nv nevada,
+        nh new hampshire, nj new jersey, nm new mexico, ny new york, nc north carolina,
+        nd north dakota, oh ohio, ok oklahoma, or oregon, pa pennsylvania, ri rhode island,
+        sc south carolina, sd south dakota, tn tennessee, tx texas, ut utah, vt vermont,
+        va virginia, wa washington, wv west virginia, wi wisconsin, wy wyoming
+    """)
+)
+"""Abbreviations, in capitals, of the states of the US."""
 REGIONS = _listed("""
-    alabama, alaska, arizona, arkansas, california, colorado, connecticut, delaware, florida,
-    georgia, hawaii, idaho, illinois, indiana, iowa, kansas, kentucky, louisiana, maine, maryland,
-    massachusetts, michigan, minnesota, mississippi, missouri, montana, nebraska, nevada,
-    new hampshire, new jersey, new mexico, new york, north carolina, north dakota, ohio, oklahoma,
-    oregon, pennsylvania, rhode island, south carolina, south dakota, tennessee, texas, utah,
-    vermont, virginia, washington, west virginia, wisconsin, wyoming, dc, alberta, british columbia,
-    manitoba, new brunswick, newfoundland, nova scotia, ontario, quebec, saskatchewan,
-    new south wales, queensland, tasmania, western australia, england, scotland, wales,
-    northern ireland, afghanistan, albania, algeria, angola, armenia, azerbaijan, bangladesh,
-    belarus, bolivia, bosnia and herzegovina, botswana, bulgaria, cambodia, cameroon, costa rica,
-    cyprus, czech republic, czechia, ecuador, el salvador, estonia, ethiopia, fiji, ghana,
-    guatemala, haiti, honduras, hong kong, jordan, kazakhstan, kuwait, kyrgyzstan, laos, latvia,
-    lebanon, libya, lithuania, luxembourg, macedonia, madagascar, malta, mongolia, montenegro,
-    morocco, mozambique, myanmar, namibia, nepal, nicaragua, north korea, panama, paraguay,
-    puerto rico, qatar, rwanda, saudi arabia, senegal, slovakia, slovenia, somalia, south africa,
-    south korea, sri lanka, sudan, syria, tanzania, tunisia, uganda, united arab emirates, uruguay,
-    uzbekistan, yugoslavia, fr yugoslavia, soviet union, yemen, zambia, zimbabwe, europe, asia,
-    africa, andorra, bahamas, bahrain, barbados, belize, benin, bhutan, brunei, burkina faso,
-    burundi, cape verde, chad, congo, dominican republic, djibouti, east timor, equatorial guinea,
-    eritrea, eswatini, gabon, gambia, gibraltar, greenland, grenada, guinea, guyana, ivory coast,
-    kosovo, lesotho, liberia, liechtenstein, malawi, maldives, mali, mauritania, mauritius, moldova,
-    monaco, niger, oman, palestine, papua new guinea, samoa, san marino, sierra leone, suriname,
-    svalbard, tajikistan, togo, tonga, trinidad and tobago, turkmenistan, vanuatu, vatican city,
-    bedfordshire, berkshire, buckinghamshire, cambridgeshire, cheshire, cornwall, cumbria,
-    derbyshire, devon, dorset, east sussex, essex, gloucestershire, hampshire, herefordshire,
-    hertfordshire, kent, lancashire, leicestershire, lincolnshire, merseyside, norfolk,
-    northamptonshire, northumberland, north yorkshire, nottinghamshire, oxfordshire, shropshire,
-    somerset, staffordshire, suffolk, surrey, sussex, warwickshire, west sussex, wiltshire,
-    worcestershire, yorkshire, baden württemberg, bavaria, brandenburg, hesse, lower saxony, saxony,
-    thuringia, andhra pradesh, assam, bihar, goa, gujarat, haryana, karnataka, kerala,
-    madhya pradesh, maharashtra, odisha, punjab, rajasthan, tamil nadu, telangana, uttar pradesh,
-    west bengal
-""")
+    dc, alberta, british columbia, manitoba, new brunswick, newfoundland, nova scotia, ontario,
+    quebec, saskatchewan, new south wales, queensland, tasmania, western australia, england,
+    scotland, wales, northern ireland, afghanistan, albania, algeria, angola, armenia, azerbaijan,
+    bangladesh, belarus, bolivia, bosnia and herzegovina, botswana, bulgaria, cambodia, cameroon,
+    costa rica, cyprus, czech republic, czechia, ecuador, el salvador, estonia, ethiopia, fiji,
+    ghana, guatemala, haiti, honduras, hong kong, jordan, kazakhstan, kuwait, kyrgyzstan, laos,
+    latvia, lebanon, libya, lithuania, luxembourg, macedonia, madagascar, malta, mongolia,
+    montenegro, morocco, mozambique, myanmar, namibia, nepal, nicaragua, north korea, panama,
+    paraguay, puerto rico, qatar, rwanda, saudi arabia, senegal, slovakia, slovenia, somalia,
+    south africa, south korea, sri lanka, sudan, syria, tanzania, tunisia, uganda,
+    united arab emirates, uruguay, uzbekistan, yugoslavia, fr yugoslavia, soviet union, yemen,
+    zambia, zimbabwe, europe, asia, africa, andorra, bahamas, bahrain, barbados, belize, benin,
+    bhutan, brunei, burkina faso, burundi, cape verde, chad, congo, dominican republic, djibouti,
+    east timor, equatorial guinea, eritrea, eswatini, gabon, gambia, gibraltar, greenland, grenada,
+    guinea, guyana, ivory coast, kosovo, lesotho, liberia, liechtenstein, malawi, maldives, mali,
+    mauritania, mauritius, moldova, monaco, niger, oman, palestine, papua new guinea, samoa,
+    san marino, sierra leone, suriname, svalbard, tajikistan, togo, tonga, trinidad and tobago,
+    turkmenistan, vanuatu, vatican city, bedfordshire, berkshire, buckinghamshire, cambridgeshire,
+    cheshire, cornwall, cumbria, derbyshire, devon, dorset, east sussex, essex, gloucestershire,
+    hampshire, herefordshire, hertfordshire, kent, lancashire, leicestershire, lincolnshire,
+    merseyside, norfolk, northamptonshire, northumberland, north yorkshire, nottinghamshire,
+    oxfordshire, shropshire, somerset, staffordshire, suffolk, surrey, sussex, warwickshire,
+    west sussex, wiltshire, worcestershire, yorkshire, baden württemberg, bavaria, brandenburg,
+    hesse, lower saxony, saxony, thuringia, andhra pradesh, assam, bihar, goa, gujarat, haryana,
+    karnataka, kerala, madhya pradesh, maharashtra, odisha, punjab, rajasthan, tamil nadu,
+    telangana, uttar pradesh, west bengal
+""").union(STATES.values())
 """What may stand after a comma and say where a place is, beside `COUNTRIES`: keys."""
 RANKS = _listed("""
     archbishop, archduchess, archduke, baron, baroness, bishop, caliph, cardinal, count, countess,
@@ -154,8 +162,7 @@ DESCRIBED = _listed("""
     minister, president, secretary, section, senator, speaker, treasurer
 """)
 """Offices and parts of a law: "of" and what follows say which one, and are not part of the name."""
-NEED_A_PHRASE = (
-    _listed("""
+NEED_A_PHRASE = _listed("""
     academy, ace, act, agency, anatomy, army, article, assembly, association, assumption, ballad,
     bank, basilica, battle, bay, beast, birth, board, brae, bride, brink, burden, bureau, cape,
     chief, class, colony, colossus, commission, committee, commonwealth, concert, confederation,
@@ -169,12 +176,7 @@ NEED_A_PHRASE = (
     rite, rock, roman, romance, royal, senate, shape, siege, sin, sinking, smith, society, son, spy,
     statue, strait, sultanate, symphony, synod, tale, term, timeline, tomb, ton, trace, treaty,
     tribe, union, university, vale, vision, voice, war, wing, world
-""")
-    | RANKS
-    | DESCRIBED
-    | SITES
-    | AREAS
-)
+""").union(RANKS, DESCRIBED, SITES, AREAS)
 """Of which "of" and a name after it are a part: "Bank of America". Read off 36,000 names of
 published sets."""
 SIDES = _listed("""
@@ -183,20 +185,6 @@ SIDES = _listed("""
 """)
 """Words of which the first in a phrase tells it from its counterpart."""
 
-STATES = dict(
-    pair.split(maxsplit=1)
-    for pair in _listed("""
-        al alabama, ak alaska, az arizona, ar arkansas, ca california, co colorado, ct connecticut,
-        de delaware, fl florida, ga georgia, hi hawaii, id idaho, il illinois, in indiana, ia iowa,
-        ks kansas, ky kentucky, la louisiana, me maine, md maryland, ma massachusetts, mi michigan,
-        mn minnesota, ms mississippi, mo missouri, mt montana, ne nebraska, nv nevada,
-        nh new hampshire, nj new jersey, nm new mexico, ny new york, nc north carolina,
-        nd north dakota, oh ohio, ok oklahoma, or oregon, pa pennsylvania, ri rhode island,
-        sc south carolina, sd south dakota, tn tennessee, tx texas, ut utah, vt vermont,
-        va virginia, wa washington, wv west virginia, wi wisconsin, wy wyoming
-    """)
-)
-"""Abbreviations, in capitals, of the states of the US."""
 
 FUNCTION_WORDS = _words("""
     a about above across after again against ago all along already also although always am among an

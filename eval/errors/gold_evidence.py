@@ -322,8 +322,7 @@ def _places_of_targets(targets: Targets, reading: Conversation) -> dict[int, _Pl
             there = at._replace(shown=False, node=taken.get(number)) if hidden else at
             places[number].append(there)
 
-    start = reading.start
-    if start is not None and isinstance(start.body, Start):
+    if (start := reading.start) is not None and isinstance(start.body, Start):
         for passage in start.body.given.passages:  # these are in every request
             if mentioned := targets.in_passage(passage.title, passage.text):
                 add(start.seq, 0, Sighting(mentioned, mentioned, passage.id))
