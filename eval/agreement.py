@@ -19,23 +19,23 @@ def cohen_kappa(pairs: Mapping[tuple[int, int], int]) -> float | None:
     independently. None without pairs, and where both give one and the same grade throughout.
     """
     first, second = Counter[int](), Counter[int]()
-    for (one, other), count in pairs.items():
-        first[one] += count
+    for (grade, other), count in pairs.items():
+        first[grade] += count
         second[other] += count
     # In whole numbers, so that p_e = 1 is exact: everything times n squared.
     n = first.total()
     expected = sum(first[grade] * second[grade] for grade in first)
     if expected == n * n:
         return None
-    equal = sum(count for (one, other), count in pairs.items() if one == other)
+    equal = sum(count for (grade, other), count in pairs.items() if grade == other)
     return (equal * n - expected) / (n * n - expected)
 
 
 def pairwise_kappa(raters: Sequence[Ratings]) -> float | None:
     """The mean of Cohen's kappa over all pairs of raters for which it is defined; else None."""
     kappas = [
-        cohen_kappa(Counter((one[item], other[item]) for item in one.keys() & other.keys()))
-        for one, other in combinations(raters, 2)
+        cohen_kappa(Counter((own[item], other[item]) for item in own.keys() & other.keys()))
+        for own, other in combinations(raters, 2)
     ]
     defined = [kappa for kappa in kappas if kappa is not None]
     return sum(defined) / len(defined) if defined else None

@@ -39,7 +39,6 @@ Alignment = Mapping[str, int | None]
 _ROUNDING = 1e-9
 _ALMOST = 0.999
 
-
 _Candidates = tuple[Sequence[int], float]
 """The columns that a name can stand for, and its similarity to them."""
 
@@ -77,7 +76,6 @@ def is_default(name: str) -> bool:
 
 
 def _assign(names: TellingNames) -> dict[int, int]:
-    """Row to column."""
     candidates = [_candidates(names, row) for row in names.predicted]
     certain = [n for n, (columns, _) in enumerate(candidates) if len(columns) == 1]
     assigned: dict[int, int] = {}

@@ -18,11 +18,8 @@ _BLOCK_DRAWS = 1_000_000
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A mean over n questions, or a function of sums over them, and its 95% interval.
-
-    The interval goes from `low` to `high`. Without any scored question `mean` is None; with fewer
-    than two so is the interval, since one question says nothing about the spread.
-    """
+    """A mean over n questions, or a function of sums over them, and its 95% interval from `low` to
+    `high`; None without any scored question, the interval also for one."""
 
     mean: float | None
     n: int
@@ -30,15 +27,13 @@ class Aggregate:
     high: float | None
 
     def to_json(self) -> dict[str, Any]:
-        return {"mean": self.mean, "n": self.n, "low": self.low, "high": self.high}
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
 class Summed:
-    """A score that is a function `of` sums over questions; None where it is undefined.
-
-    `values`: a question's addends, all of one length, None where it is unscored.
-    """
+    """A score that is a function `of` sums over questions; None where it is undefined. `values`: a
+    question's addends, all of one length, None where it is unscored."""
 
     values: Sequence[Sequence[float] | None]
     of: Callable[..., float | None]
@@ -75,18 +70,14 @@ def aggregate(
 
 
 def aggregate_sums(summed: Summed, *, seed: int = 0, resamples: int = RESAMPLES) -> Aggregate:
-    """One score of `aggregate_all_sums`."""
     return aggregate_all_sums({"": summed}, seed=seed, resamples=resamples)[""]
 
 
 def aggregate_all_sums(
     summed: Mapping[str, Summed], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> dict[str, Aggregate]:
-    """Each score of all questions, and its percentile bootstrap interval over the same draws.
-
-    All are of the same questions, in one order. A resample without any scored question, or for
-    which the score is undefined, is left out.
-    """
+    """Each score of the same questions, in one order, and its percentile bootstrap interval over
+    the same draws. A resample for which the score is undefined is left out."""
     wholes = {name: _whole(own) for name, own in summed.items()}
     tables = {
         name: _table(own)
@@ -125,10 +116,8 @@ def aggregate_drawn(
     resamples: int = RESAMPLES,
 ) -> Aggregate:
     """Any score of all questions, and its percentile bootstrap interval over the same draws.
-
     `score` gets how often each question was drawn: float64 [questions]. A resample for which it is
-    undefined is left out.
-    """
+    undefined is left out."""
     import numpy as np
 
     whole = score(np.ones(questions)) if questions else None

@@ -20,12 +20,9 @@ Answers = Mapping[str, Sequence[str]]
 
 
 def matching(edges: Sequence[Collection[int]]) -> dict[int, int]:
-    """Most pairs {i: j} with j in edges[i] such that no i and no j is used twice.
-
-    Augmenting paths (Kuhn 1955), O(len(edges) x pairs); without recursion, so that a long
-    prediction cannot exhaust the stack. An earlier i is paired rather than a later one, and with
-    an earlier j of its edges where it is free to choose.
-    """
+    """Most pairs {i: j} with j in edges[i] such that no i and no j is used twice, earlier ones
+    rather than later ones. Augmenting paths (Kuhn 1955), O(len(edges) x pairs); without recursion,
+    so that a long prediction cannot exhaust the stack."""
     holder: dict[int, int] = {}
     held: dict[int, int] = {}
     for start in range(len(edges)):
@@ -101,16 +98,13 @@ def gold_branches(branches: Iterable[Branch]) -> GoldBranches:
 
 
 def align_answers(gold: GoldBranches, answers: Answers) -> Alignment:
-    """The lexical alignment of predicted branches."""
     return align(gold.names, answers)
 
 
 def strict_score(gold: GoldBranches, answers: Answers, alignment: Alignment) -> SetScore:
-    """An entity is right where the gold branch that its branch stands for has it.
-
-    Predicted branches that stand for one gold branch are united. Everything in a branch that
-    stands for none is wrong.
-    """
+    """An entity is right where the gold branch that its branch stands for has it. Predicted
+    branches that stand for one gold branch are united. Everything in a branch that stands for none
+    is wrong."""
     united: dict[int, list[str]] = defaultdict(list)
     right = wrong = 0
     for name, texts in answers.items():
@@ -140,9 +134,8 @@ def pooled_score(gold: GoldBranches, answers: Answers) -> SetScore:
 
 
 class TextMatches(NamedTuple):
-    """What predicted texts stand for, by key: `right` to the entity of the target that it counts
-    as; `wrong`, which are `wrong_entities` different ones (texts that write one gold entity out are
-    one)."""
+    """What predicted texts stand for, by key: `right` to the entity that it counts as; `wrong`,
+    which are `wrong_entities` different ones."""
 
     right: dict[str, int]
     wrong: tuple[str, ...]
@@ -198,11 +191,9 @@ def _rivals(
                 by_head[name.head].add(name.key)
     left_over = sorted(named.keys() - right.keys(), reverse=True)
     too_many = sum(len(keys) - 1 for keys in by_head.values())
-    first = [
-        key
-        for keys in by_head.values()
-        for key in [key for key in left_over if key in keys][: len(keys) - 1]
-    ]
+    first: list[str] = []
+    for keys in by_head.values():
+        first += [key for key in left_over if key in keys][: len(keys) - 1]
     return [*dict.fromkeys([*first, *left_over])][:too_many]
 
 
@@ -266,7 +257,6 @@ def branch_matches(gold: GoldBranches, answers: Answers, alignment: Alignment) -
 
 
 def gold_pairs(gold: GoldBranches) -> list[GoldPair]:
-    """All pairs of a question, in order."""
     return [
         GoldPair(branch, entity)
         for branch, entities in enumerate(gold.sets)
@@ -277,11 +267,8 @@ def gold_pairs(gold: GoldBranches) -> list[GoldPair]:
 def _united(answers: Answers, alignment: Alignment) -> list[tuple[int | None, list[str]]]:
     """Predicted branches by what they stand for: united by gold branch, else each on its own."""
     aligned: dict[int, list[str]] = defaultdict(list)
-    alone: list[tuple[int | None, list[str]]] = []
     for name in sorted(answers):
-        index = alignment[name]
-        if index is None:
-            alone.append((None, [name]))
-        else:
+        if (index := alignment[name]) is not None:
             aligned[index].append(name)
+    alone = [(None, [name]) for name in sorted(answers) if alignment[name] is None]
     return [*sorted(aligned.items()), *alone]

@@ -8,6 +8,7 @@ from typing import Any
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings import CeilingScores, TracedItem, ceiling_metrics
+from branchwise.eval.errors.gold_evidence import GoldEvidence
 from branchwise.eval.grouping import (
     MAX_LABELS,
     META,
@@ -56,7 +57,6 @@ Places = Mapping[tuple[str, int], Sequence[BinPlace]]
 
 
 def places_of(grouping: Grouping, items: Iterable[ScoredItem]) -> Places:
-    """The bins that each item is in."""
     # Few are different: each is held once.
     held: dict[tuple[BinPlace, ...], tuple[BinPlace, ...]] = {}
     own = ((item.key, tuple(grouping.bins(item) or ())) for item in items)
@@ -71,11 +71,8 @@ def breakdown(
     scores: CeilingScores | None = None,
 ) -> Breakdown:
     """Scores in the bins of a grouping: of the task's `columns`, and of the same items' ceilings.
-
-    Epochs of a question are averaged within a bin; where they fall into several (by calls), the
-    question counts once in each. Questions without the property are in `UNKNOWN`; where none has
-    it there are no bins.
-    """
+    Epochs of a question are averaged within a bin. Questions without the property are in `UNKNOWN`;
+    where none has it there are no bins."""
     if not any(places.values()):
         return Breakdown(grouping.name, grouping.words, ())
     kept = _most_common(places.values())
@@ -91,16 +88,11 @@ def breakdown(
         for place in {p if p in kept else OTHERS_PLACE for p in places[key] or [UNKNOWN_PLACE]}:
             binned_rows[place].append(shown_row)
     shown = (*own, *(ceiling_metrics(scores.recall) if scores else ()))
-    bins = tuple(
-        Bin(
-            place[1],
-            len({row.id for row in own_rows}),
-            len(own_rows),
-            aggregates_of(own_rows, shown, totals),
-        )
-        for place, own_rows in sorted(binned_rows.items())
-    )
-    return Breakdown(grouping.name, grouping.words, bins)
+    bins = []
+    for (_, label), own_rows in sorted(binned_rows.items()):
+        questions = len({row.id for row in own_rows})
+        bins.append(Bin(label, questions, len(own_rows), aggregates_of(own_rows, shown, totals)))
+    return Breakdown(grouping.name, grouping.words, tuple(bins))
 
 
 def bins_of(places: Places) -> dict[str, set[str]]:
@@ -153,14 +145,16 @@ def _steps(item: ScoredItem) -> int | None:
     return len(item.item.question.plan) or None
 
 
+def _evidence(item: ScoredItem) -> GoldEvidence | None:
+    return item.evidence if isinstance(item, TracedItem) else None
+
+
 def _calls(item: ScoredItem) -> int | None:
-    evidence = item.evidence if isinstance(item, TracedItem) else None
-    return len(evidence.calls) if evidence else None
+    return len(evidence.calls) if (evidence := _evidence(item)) else None
 
 
 def _tokens(item: ScoredItem) -> int | None:
-    evidence = item.evidence if isinstance(item, TracedItem) else None
-    return evidence.tokens if evidence else None
+    return evidence.tokens if (evidence := _evidence(item)) else None
 
 
 def _operations(item: ScoredItem) -> Sequence[BinPlace] | None:
@@ -170,7 +164,8 @@ def _operations(item: ScoredItem) -> Sequence[BinPlace] | None:
 
 
 _SIZES = Bins((0, 1, 2, 3, 6, 11, 21))
-_THOUSANDS = (1, 2, 5, 10, 20, 50, 100, 200)
+
+_TOKENS = Bins((0, *(1000 * k for k in (1, 2, 5, 10, 20, 50, 100, 200))))
 
 GROUPINGS: Mapping[str, Grouping] = {
     grouping.name: grouping
@@ -181,12 +176,7 @@ GROUPINGS: Mapping[str, Grouping] = {
         Grouping("domain", "domain", lambda item: labels([item.item.question.meta.get("domain")])),
         Grouping("answers", "gold answers, all branches together", binned(_SIZES, _answers)),
         Grouping("calls", "tool calls made", binned(Bins((0, 1, 2, 3, 5, 9, 17)), _calls), True),
-        Grouping(
-            "tokens",
-            "tokens spent, input and output",
-            binned(Bins((0, *(1000 * k for k in _THOUSANDS))), _tokens),
-            True,
-        ),
+        Grouping("tokens", "tokens spent, input and output", binned(_TOKENS, _tokens), True),
     )
 }
 """What answers that are entities can be broken down by, by name."""

@@ -42,7 +42,6 @@ class TracedItem(ScoredItem):
 
     @cached_property
     def right(self) -> frozenset[GoldPair]:
-        """The gold pairs that the answer has."""
         return frozenset(match.pair for match in self.matches.right)
 
     @cached_property
@@ -76,15 +75,14 @@ class TracedItem(ScoredItem):
     @property
     def has_evidence(self) -> bool:
         """Whether a tool was called or the question came with passages."""
-        given = bool(self.retrieved or self.item.evidence.passages)
-        return self.evidence is not None and (given or bool(self.evidence.calls))
+        given = self.retrieved or self.item.evidence.passages
+        return self.evidence is not None and bool(given or self.evidence.calls)
 
     def share(self, pairs: frozenset[GoldPair]) -> float | None:
         """|pairs| / |all gold pairs|; None without gold."""
         return len(pairs) / len(self.pairs) if self.pairs else None
 
     def row(self, metrics: Metrics) -> ItemScore:
-        """Numbers of this item, to be averaged."""
         item = self.item
         return ItemScore(*self.key, item.question.ambiguous, metrics, gold_set=item.gold_set)
 
@@ -98,12 +96,10 @@ def in_order(items: Iterable[_Item]) -> list[_Item]:
 
 
 def with_evidence(items: Sequence[TracedItem]) -> list[TracedItem]:
-    """The items whose evidence is known: none where no item of the set recorded any, as without
-    tools. Where others searched, an item that did not is known to have found nothing."""
-    # To leave out those that found nothing would flatter the system.
-    if not any(item.has_evidence for item in items):
-        return []
-    return [item for item in items if item.evidence is not None]
+    """The items whose evidence is known: none where no item recorded any, as without tools. Where
+    others searched, to leave out an item that found nothing would flatter the system."""
+    known = any(item.has_evidence for item in items)
+    return [item for item in items if known and item.evidence is not None]
 
 
 def ceiling_metrics(recall: str) -> tuple[str, ...]:
@@ -125,11 +121,8 @@ def ceiling_metrics(recall: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class CeilingScores:
-    """Ceilings of a run: `ceiling_metrics` of every item, and their means by subset.
-
-    `recall`: the key of the answers' own recall. Means are as in `Scores`; a loss is the mean of
-    the items' differences, where both sides are known. `unknown`: in words, what reach leaves open.
-    """
+    """Ceilings of a run: `ceiling_metrics` of every item, and their means by subset, as in
+    `Scores`. `recall`: the key of the answers' own recall. `unknown`: what reach leaves open."""
 
     recall: str
     aggregates: Mapping[str, Mapping[str, Aggregate]]
@@ -181,12 +174,9 @@ def ceilings(
 def _ceilings(
     item: TracedItem, reach: Reach | None, retrieved: AbstractSet[GoldPair]
 ) -> tuple[float | None, ...]:
-    """`CEILINGS` of one item that has a trace; None is unknown, or the question has no gold.
-
-    What was retrieved here, or in another epoch (`retrieved`), was within reach, whatever gold says
-    of its passages. Reach is None where it is unknown for any gold pair: to count such items where
-    the pair happened to be retrieved, and only these, would flatter retrieval.
-    """
+    """`CEILINGS` of one item that has a trace. What was retrieved in any epoch was within reach.
+    Reach is None where it is unknown for any gold pair: to count such items only where the pair
+    happened to be retrieved would flatter retrieval."""
     of_reach = None
     if reach:
         within = {pair: reach.of(item.item.gold_key, pair) for pair in item.pairs}
@@ -197,7 +187,6 @@ def _ceilings(
 
 
 def found_in_any_epoch(items: Sequence[TracedItem]) -> dict[GoldKey, set[GoldPair]]:
-    """The gold pairs that were retrieved, by question and gold set, whatever the epoch."""
     retrieved: dict[GoldKey, set[GoldPair]] = defaultdict(set)
     for item in items:
         retrieved[item.item.gold_key] |= item.retrieved
@@ -219,8 +208,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Curve:
-    """Recall over what was retrieved, point by point, up to the run's ceiling; without any evidence
-    there are no points."""
+    """Recall over what was retrieved, up to the run's ceiling; no points without evidence."""
 
     by: Effort
     points: tuple[CurvePoint, ...]

@@ -7,23 +7,17 @@ from functools import lru_cache
 from branchwise.base.normalise import MAX_CHARACTERS, tokens
 
 
-def text_f1(predicted: str, gold: str) -> float:
+def token_counts(text: str) -> Counter[str]:
+    return Counter(tokens(text))
+
+
+def counts_f1(predicted: Counter[str], gold: Counter[str]) -> float:
     """Harmonic mean of token precision and recall over multisets, 0 to 1.
 
     F1 = 2 |P and G| / (|P| + |G|), as SQuAD's (Rajpurkar et al. 2016, section 6.1), with P, G the
     tokens of `base.normalise`, not SQuAD's: hyphens separate words, quantities have one form, and
     scripts without spaces are split into characters. 0 where either text has no token.
     """
-    return counts_f1(token_counts(predicted), token_counts(gold))
-
-
-def token_counts(text: str) -> Counter[str]:
-    """The multiset of a text's tokens."""
-    return Counter(tokens(text))
-
-
-def counts_f1(predicted: Counter[str], gold: Counter[str]) -> float:
-    """`text_f1` of texts already counted."""
     if not predicted or not gold:
         return 0.0
     return 2 * (predicted & gold).total() / (predicted.total() + gold.total())
@@ -40,10 +34,8 @@ def longest_substring(text: str, other: str) -> int:
 
 
 def longest_subsequence(text: str, other: str) -> int:
-    """Characters of the longest text that both become by leaving characters out.
-
-    Bit-parallel (Hyyrö 2004): a zero bit of `ends` is a character of `text` that ends a longer one.
-    """
+    """Characters of the longest text that both become by leaving characters out. Bit-parallel
+    (Hyyrö 2004): a zero bit of `ends` is a character of `text` that ends a longer one."""
     ends = everything = (1 << len(text)) - 1
     # Bits above are carries, which nothing below depends on.
     for at in filter(None, map(_places(text).get, other)):

@@ -1,5 +1,6 @@
 """Two systems, or several against their bases, compared question by question, and said in words."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,7 +27,6 @@ from branchwise.eval.scores import SUBSETS, Scores
 from branchwise.eval.tasks import totals_of
 
 _SCORER_FIELDS = ("version", "matcher", "threshold", "model", "judge", "prompts")
-
 
 SIGNIFICANT = 0.05
 """Reports call a difference better or worse below this corrected p."""
@@ -64,7 +64,6 @@ class ScoreDifference:
 
     @property
     def corrected_p(self) -> float | None:
-        """After Holm, where there was anything to correct for."""
         return self.p if self.p_holm is None else self.p_holm
 
     def __str__(self) -> str:
@@ -76,21 +75,15 @@ class ScoreDifference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All differences of one system to its base, by subset and then by metric.
-
-    `cautions`: what else differs between the two sides, as plain text, and may explain a
-    difference.
-    """
+    """All differences of one system to its base, by subset and then by metric. `cautions`: what
+    else differs between the two sides, in plain text, and may explain a difference."""
 
     differences: tuple[ScoreDifference, ...]
     cautions: tuple[str, ...] = ()
 
     def find(self, metric: str, subset: str = "all") -> ScoreDifference:
         """The difference of one metric on one subset; KeyError where it was not compared."""
-        for difference in self.differences:
-            if (difference.metric, difference.subset) == (metric, subset):
-                return difference
-        raise KeyError((metric, subset))
+        return {(d.metric, d.subset): d for d in self.differences}[metric, subset]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -109,17 +102,13 @@ def compare(
     flips: int = FLIPS,
 ) -> Comparison:
     """Compare two systems on the questions that both have, epochs of a question averaged first.
-
     `metrics`: by default all that both have; KeyError for one that a side lacks. Neither the order
     of items nor that of metrics changes a number. Raises InputError where the two were scored as
-    different tasks, or answered different questions under one id.
-    """
+    different tasks, or answered different questions under one id."""
     if base.scorer.task != other.scorer.task:
-        raise InputError(
-            f"scores of the tasks {base.scorer.task} and {other.scorer.task} have no metric in "
-            "common",
-            remedy="compare runs over the same questions",
-        )
+        tasks = f"{base.scorer.task} and {other.scorer.task}"
+        problem = f"scores of the tasks {tasks} have no metric in common"
+        raise InputError(problem, remedy="compare runs over the same questions")
     check_same_questions(base, other)
     if metrics is None:
         metrics = [metric for metric in base.aggregates["all"] if metric in other.aggregates["all"]]
@@ -162,11 +151,9 @@ def compare_each(
     flips: int = FLIPS,
 ) -> dict[str, Comparison]:
     """Compare several systems, each with a base of its own: name to comparison, as in `compare`.
-
     `pairs`: by the system's name the scores of its base and its own. The tests of one metric on one
     subset are a family, whichever their bases: their p-values are corrected by Holm's method. A
-    system on which no test was possible does not count.
-    """
+    system on which no test was possible does not count."""
     alone = {
         name: compare(base, other, metrics=metrics, subsets=subsets, seed=seed, flips=flips)
         for name, (base, other) in pairs.items()
@@ -181,15 +168,15 @@ def compare_each(
         for key, names in tested.items()
         for name, p in zip(names, holm([alone[n].find(*key).p for n in names]), strict=True)
     }
-    corrected: dict[str, Comparison] = {}
-    for name, comparison in alone.items():
-        differences: list[ScoreDifference] = []
-        for difference in comparison.differences:
-            key = (name, difference.metric, difference.subset)
-            p, family = adjusted.get(key, (None, 1))
-            differences.append(replace(difference, p_holm=p, family=family))
-        corrected[name] = replace(comparison, differences=tuple(differences))
-    return corrected
+
+    def corrected(name: str, difference: ScoreDifference) -> ScoreDifference:
+        p, family = adjusted.get((name, difference.metric, difference.subset), (None, 1))
+        return replace(difference, p_holm=p, family=family)
+
+    return {
+        name: replace(own, differences=tuple(corrected(name, d) for d in own.differences))
+        for name, own in alone.items()
+    }
 
 
 def _differences(
@@ -203,27 +190,11 @@ def _differences(
     differences: list[ScoreDifference] = []
     for row, (metric, change) in enumerate(zip(pairs.metrics, pairs.differences, strict=True)):
         paired = ~np.isnan(change)
-        n, change = int(paired.sum()), change[paired]
-        low, high = intervals[row] or (None, None)
-        test = tests[row]
-        differences.append(
-            ScoreDifference(
-                metric=metric,
-                subset=subset,
-                n=n,
-                base=float(pairs.base[row][paired].mean()) if n else None,
-                other=float(pairs.other[row][paired].mean()) if n else None,
-                difference=float(change.mean()) if n else None,
-                low=low,
-                high=high,
-                higher=int((change > 0).sum()),
-                lower=int((change < 0).sum()),
-                same=int((change == 0).sum()),
-                test=test.name if test else None,
-                p=test.p if test else None,
-                left_out=pairs.left_out(row),
-            )
-        )
+        columns = (pairs.base[row], pairs.other[row], change)
+        base, other, mean = (float(own[paired].mean()) if paired.any() else None for own in columns)
+        key, scores, changes = (metric, subset), (base, other, mean), change[paired].tolist()
+        left_out = pairs.left_out(row)
+        differences.append(_difference(key, scores, intervals[row], changes, tests[row], left_out))
     return differences
 
 
@@ -231,43 +202,44 @@ def _of_total(
     pairs: TotalPairs, metric: str, subset: str, seed: int, flips: int
 ) -> ScoreDifference:
     base, other = pairs.score(0), pairs.score(1)
-    defined = base is not None and other is not None
-    low, high = (total_interval(pairs, seed=seed) if defined else None) or (None, None)
+    is_undefined = base is None or other is None
+    interval = None if is_undefined else total_interval(pairs, seed=seed)
     test = total_test(pairs, seed=seed, flips=flips)
-    alone = [*pairs.questions()]
-    return ScoreDifference(
-        metric=metric,
-        subset=subset,
-        n=len(pairs.paired),
-        base=base,
-        other=other,
-        difference=other - base if base is not None and other is not None else None,
-        low=low,
-        high=high,
-        higher=sum(change > 0 for change in alone),
-        lower=sum(change < 0 for change in alone),
-        same=sum(change == 0 for change in alone),
-        test=test.name if test else None,
-        p=test.p if test else None,
-        left_out=pairs.left_out,
-    )
+    scores = (base, other, None if base is None or other is None else other - base)
+    key, changes = (metric, subset), [*pairs.questions()]
+    of_changes = _difference(key, scores, interval, changes, test, pairs.left_out)
+    return replace(of_changes, n=len(pairs.paired))
+
+
+def _difference(
+    key: tuple[str, str],
+    scores: tuple[float | None, float | None, float | None],
+    interval: tuple[float, float] | None,
+    changes: Sequence[float],
+    test: PairedTest | None,
+    left_out: LeftOutQuestions,
+) -> ScoreDifference:
+    """`scores`: of the base, of the other, and their difference; `changes`: of each question."""
+    signs = Counter((change > 0) - (change < 0) for change in changes)
+    low, high = interval or (None, None)
+    name, p = (test.name, test.p) if test else (None, None)
+    counts = signs[1], signs[-1], signs[0]
+    return ScoreDifference(*key, len(changes), *scores, low, high, *counts, name, p, left_out)
 
 
 def _cautions(base: Scores, other: Scores) -> tuple[str, ...]:
-    """Scorer settings and numbers of epochs in which the two sides differ."""
+    scorers = (base.scorer, other.scorer)
+    settings = ((name, *(getattr(own, name) for own in scorers)) for name in _SCORER_FIELDS)
     cautions = [
-        f"scored with a different {field}: {getattr(base.scorer, field)} and "
-        f"{getattr(other.scorer, field)}"
-        for field in _SCORER_FIELDS
-        if getattr(base.scorer, field) != getattr(other.scorer, field)
+        f"scored with a different {name}: {ours} and {theirs}"
+        for name, ours, theirs in settings
+        if ours != theirs
     ]
-    sources = [
-        {column["key"]: column["source"] for column in s.scorer.metrics} for s in (base, other)
-    ]
+    ours, theirs = ({column["key"]: column["source"] for column in s.metrics} for s in scorers)
     cautions += [
         f"the metric {key} has different code on the two sides"
-        for key in sources[0].keys() & sources[1].keys()
-        if sources[0][key] != sources[1][key]
+        for key in ours.keys() & theirs.keys()
+        if ours[key] != theirs[key]
     ]
     epochs = [len({item.epoch for item in scores.items}) for scores in (base, other)]
     if epochs[0] != epochs[1] and all(epochs):
@@ -285,9 +257,8 @@ def summary_line(
     """One line: effect and interval first, p-value and n last.
 
     "strict recall on ambiguous questions +.08 [.03, .13] (p = .004 after Holm, n = 120)".
-    `name` is what the metric is called in words, by default its key without underscores; `digits`
-    after the point; `questions` what the subset is called. Plain text that is to be
-    escaped where it is shown.
+    `name`: what the metric is called, by default its key without underscores; `digits` after the
+    point; `questions`: what the subset is called. Plain text, to be escaped where it is shown.
     """
     # "strict_em" is read "strict EM".
     words = ("EM" if word == "em" else word for word in difference.metric.split("_"))

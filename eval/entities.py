@@ -67,27 +67,23 @@ class Bearers:
         if len(bearers) < 2:
             return False
         if (known := self._told_apart.get(head)) is None:
-            forms = ([n for n in entity.forms if not n.is_phrase] for entity in bearers)
-            traits = [
-                traits_of(names, head, entity.descriptions)
-                for names, entity in zip(forms, bearers, strict=True)
-            ]
+            traits = []
+            for entity in bearers:
+                names = [name for name in entity.forms if not name.is_phrase]
+                traits.append(traits_of(names, head, entity.descriptions))
             differ = (own.contradicts(other) for own, other in combinations(traits, 2))
-            known = all(traits) and any(differ)
-            self._told_apart[head] = known
+            known = self._told_apart[head] = all(traits) and any(differ)
         return known
 
     def fitting(self, name: ComparedName) -> list[Traits]:
-        """What gold says of each bearer of the head of which it says a part of the qualifier, and
-        nothing else."""
+        """What gold says of each bearer of the head that the qualifier fits."""
         given = traits_in(name.qualifier)
         known = [entity.traits(name.head) for entity in self._bearers.get(name.head, ())]
         return [own for own in known if given.supports(own) and not given.contradicts(own)]
 
 
 class AnswerSet:
-    """Gold entities in order of name, looked up by predicted text in constant time: by their
-    indices."""
+    """Gold entities in order of name, whose indices are looked up by predicted text."""
 
     def __init__(self, entities: Sequence[Entity], bearers: Bearers) -> None:
         self.entities = tuple(entities)
@@ -120,29 +116,23 @@ class AnswerSet:
         if (bare := self._by_head.get(predicted.key)) or not predicted.qualifier:
             return set(bare or ()) if self._bearers.is_unique(predicted.key) else set()
         unique = self._bearers.is_unique(predicted.head)
-        return {
-            index
-            for index in self._by_head.get(predicted.head, ())
-            if self._fits(predicted, self.entities[index], unique=unique)
-        }
-
-    def _fits(self, predicted: ComparedName, entity: Entity, *, unique: bool) -> bool:
-        given, known = traits_in(predicted.qualifier), entity.traits(predicted.head)
-        if given.contradicts(known):
-            return False
-        if unique and predicted.certain:
-            return True
-        return given.supports(known) and (unique or len(self._bearers.fitting(predicted)) == 1)
+        given, fitting = traits_in(predicted.qualifier), set()
+        for index in self._by_head.get(predicted.head, ()):
+            known = self.entities[index].traits(predicted.head)
+            supported = given.supports(known) and (
+                unique or len(self._bearers.fitting(predicted)) == 1
+            )
+            if ((unique and predicted.certain) or supported) and not given.contradicts(known):
+                fitting.add(index)
+        return fitting
 
     def is_ambiguous(self, predicted: ComparedName) -> bool:
-        """Whether a text is the name of several entities of the question, and says of none which
-        it is."""
+        """Whether a text is the name of several entities, and does not say of which."""
         if not self._bearers.are_told_apart(predicted.head):
             return False
         return not predicted.qualifier or len(self._bearers.fitting(predicted)) > 1
 
     def matches_any(self, predicted: Iterable[ComparedName]) -> set[int]:
-        """Indices of the entities that any of these forms may stand for."""
         return {index for form in predicted for index in self.matches(form)}
 
 
@@ -156,8 +146,8 @@ def distinct_forms(texts: Iterable[str]) -> list[list[ComparedName]]:
 
 
 def gold_sets(branches: Sequence[Sequence[Answer]]) -> tuple[AnswerSet, tuple[AnswerSet, ...]]:
-    """The entities of a question, of all branches together and of each apart; an entity keeps in
-    one branch the aliases that its Wikidata id has in another."""
+    """The entities of a question, of all branches together and of each apart, with the aliases that
+    their Wikidata ids have in any branch."""
     answers = [answer for branch in branches for answer in branch if answer.text.strip()]
     by_qid: dict[str, list[Answer]] = defaultdict(list)
     for answer in answers:
@@ -187,12 +177,12 @@ def _merge(answers: Iterable[Answer], by_qid: Mapping[str, Sequence[Answer]]) ->
         home = max(known, key=lambda index: len(groups[index]), default=len(groups))
         if not known:
             groups.append([])
-        moved = [other for index in known - {home} for other in groups[index]]
+        joined = [answer]
         for index in known - {home}:
+            joined += groups[index]
             groups[index] = []
-        for member in (answer, *moved):
-            groups[home].append(member)
-            group_of.update(dict.fromkeys(_marks(member, apart), home))
+        groups[home] += joined
+        group_of |= {mark: home for member in joined for mark in _marks(member, apart)}
     ordered = (sorted(group, key=_order) for group in groups if group)
     return [_entity(group, by_qid) for group in sorted(ordered, key=lambda group: _order(group[0]))]
 

@@ -21,16 +21,14 @@ UNION_METRICS = (MEAN_RECALL, UNION_RECALL, GAIN)
 
 @dataclass(frozen=True)
 class MetricSpread:
-    """How one metric spreads, over the `n` questions that have it in every epoch.
+    """How one metric spreads, over the `n` questions that have it in every epoch; None for none.
 
-    `within`: mean over questions of the standard deviation of a question's epochs. `between`:
-    standard deviation of the epochs' means. Both divide by the number of epochs less one.
-    `best` and `worst`: the highest and the lowest epoch mean. All None where n is 0. Of a score
-    that is not a mean, `between`, `best` and `worst` are of the epochs' scores, `within` is None.
-    `trials`: the epochs' means, in order. `best_of`: for k = 1, 2, ..., what the best of k epochs
-    has (`best_of_k`); of an exact match this is pass@k. `worst_of`: what the worst of k has; of an
-    exact match pass^k, the chance that k tries are all right. `agreement`: share of pairs of epochs
-    of a question that have the same value.
+    `within`: mean over questions of the standard deviation of a question's epochs (None of a score
+    that is not a mean). `between`: standard deviation of the epochs' means. Both divide by the
+    number of epochs less one. `best` and `worst`: the highest and the lowest epoch mean; `trials`:
+    all, in order. `best_of`: for k = 1, 2, ..., what the best of k epochs has (`best_of_k`); of an
+    exact match this is pass@k. `worst_of`: what the worst of k has; of an exact match pass^k.
+    `agreement`: share of pairs of epochs of a question that have the same value.
     """
 
     n: int
@@ -49,12 +47,9 @@ class MetricSpread:
 
 @dataclass(frozen=True)
 class EpochSpread:
-    """Spread of a run, by subset (all, ambiguous, unambiguous) and metric.
-
-    `union`: over the questions that ended in every epoch, the mean of recall, the recall of all
-    epochs' right pairs together (of those that were scored against one gold set), and the gain:
-    what asking again finds.
-    """
+    """Spread of a run, by subset (all, ambiguous, unambiguous) and metric. `union`: over the
+    questions that ended in every epoch, the mean of recall, the recall of all epochs' right pairs
+    together (by gold set), and the gain: what asking again finds."""
 
     epochs: int
     metrics: Mapping[str, Mapping[str, MetricSpread]]
@@ -75,10 +70,8 @@ class EpochSpread:
 
 
 def epoch_spread(items: Iterable[TracedItem], columns: Sequence[Column]) -> EpochSpread | None:
-    """Spread of these metrics over the items' epochs; None where there is only one.
-
-    A question that is unscored in an epoch stays out; `n` says how many are left.
-    """
+    """Spread of these metrics over the items' epochs; None where there is only one. A question that
+    is unscored in an epoch stays out."""
     ordered = in_order(items)
     epochs = sorted({item.item.epoch for item in ordered})
     if len(epochs) < 2:
@@ -104,31 +97,21 @@ def _spread(rows: Iterable[ItemScore], column: Column, epochs: Sequence[int]) ->
         return MetricSpread(0)
     means = tuple(fmean(values) for values in zip(*table, strict=True))
     sizes = range(1, len(epochs) + 1)
-    return MetricSpread(
-        len(table),
-        fmean(map(stdev, table)),
-        stdev(means),
-        max(means),
-        min(means),
-        means,
-        tuple(fmean(best_of_k(row, k) for row in table) for k in sizes),
-        # The worst is the best with every sign turned.
-        tuple(0.0 - fmean(best_of_k([-v for v in row], k) for row in table) for k in sizes),
-        fmean(map(_agreement, table)),
-    )
+    within, ends = fmean(map(stdev, table)), (stdev(means), max(means), min(means))
+    best = tuple(fmean(best_of_k(row, k) for row in table) for k in sizes)
+    # The worst is the best with every sign turned.
+    worst = tuple(0.0 - fmean(best_of_k([-v for v in row], k) for row in table) for k in sizes)
+    agreement = fmean(map(_agreement, table))
+    return MetricSpread(len(table), within, *ends, means, best, worst, agreement)
 
 
 def best_of_k(values: Sequence[float], k: int) -> float:
-    """The mean of the highest of k values, over all ways to choose them: what asking k times and
-    keeping the best answer has.
-
-    Of values that are 0 or 1 it is pass@k without bias (Chen et al. 2021, arXiv:2107.03374, section
-    2.1): 1 - C(n - c, k) / C(n, k), c being those that are 1.
-    """
-    ordered = sorted(values)
-    # The value at this place is the highest of its choices with k - 1 values below it.
-    highest = (value * comb(place, k - 1) for place, value in enumerate(ordered))
-    return sum(highest) / comb(len(ordered), k)
+    """The mean of the highest of k values, over all ways to choose them. Of values that are 0 or 1
+    it is pass@k without bias (Chen et al. 2021, arXiv:2107.03374, section 2.1): 1 - C(n - c, k) /
+    C(n, k), c being those that are 1."""
+    # A value is the highest of its choices with k - 1 of the `below` values below it.
+    highest = (value * comb(below, k - 1) for below, value in enumerate(sorted(values)))
+    return sum(highest) / comb(len(values), k)
 
 
 def _agreement(values: Sequence[float]) -> float:
@@ -168,8 +151,7 @@ def _union_rows(items: Sequence[TracedItem], epochs: Sequence[int]) -> list[Item
         by_question[item.item.question.id].append(item)
     rows = []
     for asked in by_question.values():
-        first = asked[0]
-        if len(asked) < len(epochs) or not first.pairs:
+        if len(asked) < len(epochs) or not asked[0].pairs:
             continue
         right: dict[GoldKey, set[GoldPair]] = defaultdict(set)
         for item in asked:
@@ -177,6 +159,5 @@ def _union_rows(items: Sequence[TracedItem], epochs: Sequence[int]) -> list[Item
         counts = {item.item.gold_key: len(item.pairs) for item in asked}
         mean = fmean(len(item.right) / len(item.pairs) for item in asked)
         union = max(len(pairs) / counts[key] for key, pairs in right.items())
-        values = (mean, union, union - mean)
-        rows.append(first.row(dict(zip(UNION_METRICS, values, strict=True))))
+        rows.append(asked[0].row({MEAN_RECALL: mean, UNION_RECALL: union, GAIN: union - mean}))
     return rows

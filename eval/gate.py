@@ -24,12 +24,9 @@ _MOST_QUESTIONS = 1_000_000
 
 @dataclass(frozen=True)
 class Gated:
-    """One metric of the new run against the base, and what the gate says of it.
-
-    `power`: the chance that this test, with as many questions that differ as these do, says "worse"
-    of a true drop of `drop`; None where the pairs leave it open: a single question, or no question
-    that differs.
-    """
+    """One metric of the new run against the base, and what the gate says of it. `power`: the chance
+    that this test says "worse" of a true drop of `drop` where as many questions differ; None for a
+    single question, or where none differs."""
 
     difference: ScoreDifference
     verdict: GateVerdict
@@ -39,8 +36,8 @@ class Gated:
 
     @property
     def enough(self) -> int | None:
-        """How many questions would have a power of .8, within 1%; None where these have, where the
-        power is not known, and where more than a million would be needed."""
+        """How many questions would have a power of .8, within 1%; None where these have, the power
+        is not known, or more than a million would be needed."""
         if self.power is None or self.power >= ENOUGH_POWER:
             return None
         low, high = self.difference.n, 2 * self.difference.n
@@ -98,21 +95,20 @@ def gate(
     seed: int = 0,
     flips: int = FLIPS,
 ) -> GateResult:
-    """What the paired tests say of each metric, over the questions that both runs have.
-
-    `metrics`: by default the headline metrics of the task. `margin`: a drop up to here does not
-    count, in the metric's unit; `drop`: the drop that the power is for. Raises InputError as
-    `compare` does, for a drop that is no larger than the margin, and where the runs share no
-    question.
-    """
+    """What the paired tests say of each metric, over the questions that both runs have. `metrics`:
+    by default the headline metrics of the task. `margin`: a drop up to here does not count, in the
+    metric's unit; `drop`: the drop that the power is for. Raises InputError as `compare` does, for
+    a drop that is no larger than the margin, and where the runs share no question."""
     if not 0 <= margin < drop:
-        what = f"the drop of {drop:g} is not above the margin of {margin:g}"
-        raise InputError(what, remedy="name a larger --drop, or a smaller --margin of at least 0")
+        problem = f"the drop of {drop:g} is not above the margin of {margin:g}"
+        raise InputError(
+            problem, remedy="name a larger --drop, or a smaller --margin of at least 0"
+        )
     keys = metrics or [column.key for column in base.scorer.scored_task.headline]
     compared = compare(base, new, metrics=keys, subsets=("all",), seed=seed, flips=flips)
     if not any(difference.n for difference in compared.differences):
-        what = "the runs have no question in common that both have scored"
-        raise InputError(what, remedy="compare runs over the same questions")
+        problem = "the runs have no question in common that both have scored"
+        raise InputError(problem, remedy="compare runs over the same questions")
     corrected = holm([difference.p for difference in compared.differences])
     gated = (
         _gated(replace(difference, p_holm=p, family=len(keys)), margin, drop)

@@ -52,14 +52,12 @@ class ScoredItem:
 
     @property
     def key(self) -> tuple[str, int]:
-        """Question id and epoch: one item of a run."""
         return self.item.question.id, self.item.epoch
 
 
 @dataclass(frozen=True)
 class Grouping:
     """A property to break down by: its name, what it says in words, and its bins for an item.
-
     `bins` gives None for an item without the property, and several bins where it has several
     values: the item counts in each. `is_spent`: it is of what a system did and not of the question.
     """
@@ -101,11 +99,9 @@ def _meta(key: str, item: ScoredItem) -> Sequence[BinPlace]:
     """The values of a key: words, numbers, or a list of them."""
     value = item.item.question.meta.get(key)
     listed = value if isinstance(value, list | tuple) else [value]
-    known = dict.fromkeys(value for value in listed if isinstance(value, str | int | float))
-    return [(_rank(value), label) for value in known for _, label in labels([str(value)])]
-
-
-def _rank(value: str | float) -> int:
-    """Whole numbers are in their order, before others by their words."""
-    is_small = isinstance(value, int) and 0 <= value < OTHERS_PLACE[0]
-    return int(value) if is_small else OTHERS_PLACE[0] - 1
+    places, last = [], OTHERS_PLACE[0] - 1
+    for own in dict.fromkeys(own for own in listed if isinstance(own, str | int | float)):
+        # Whole numbers are in their order, before others by their words.
+        rank = int(own) if isinstance(own, int) and 0 <= own <= last else last
+        places += [(rank, label) for _, label in labels([str(own)])]
+    return places

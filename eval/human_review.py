@@ -11,11 +11,11 @@ import hashlib
 import io
 import math
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -36,12 +36,9 @@ _YES = {"yes": True, "no": False, "": None}
 
 @dataclass(frozen=True)
 class HumanGrade:
-    """What one rater says of one question; what is None was not graded (yet).
-
-    naturalness: 1 (does not read as human language) to 3 (fluent).
-    correct: every answer is right and none is missing; `why` not.
-    helpful: by reading, whether it leads to an answer. Of ambiguous questions alone.
-    """
+    """What one rater says of one question; what is None was not graded (yet). naturalness: 1 (does
+    not read as human language) to 3 (fluent). correct: every answer is right and none is missing;
+    `why` not. helpful: by reading, whether it leads to an answer. Of ambiguous questions alone."""
 
     naturalness: int | None = None
     correct: bool | None = None
@@ -49,7 +46,6 @@ class HumanGrade:
     helpful: Mapping[str, bool] = field(default_factory=dict)
 
     def is_complete(self, question: Question) -> bool:
-        """Whether all has been graded that is to be graded of the question."""
         graded = self.naturalness is not None and self.correct is not None
         return graded and all(name in self.helpful for name in readings(question))
 
@@ -86,10 +82,8 @@ class HumanReview:
     """The grades of a question set's sample, in a file that several raters write at once."""
 
     def __init__(self, path: Path, questions: QuestionSet, share: float | None, seed: int) -> None:
-        """Open the review, or begin it with a share of the questions (.05 by default).
-
-        Raises InputError for a file that is no review, or one of other questions or another sample.
-        """
+        """Open the review, or begin it with a share of the questions (.05 by default). Raises
+        InputError for a file that is no review, or one of other questions or another sample."""
         self.path = path
         with self._file() as file:
             if not file.execute("select 1 from sqlite_master").fetchone():
@@ -101,11 +95,11 @@ class HumanReview:
             digest, source, drawn, drawn_seed, ids = file.execute("select * from sample").fetchone()
         remedy = "give it another file with --review"
         if digest != questions.digest:
-            what = f"is a review of {source} as it was before it changed, or of other questions"
-            raise InputError(what, where=str(path), remedy=remedy)
+            problem = f"is a review of {source} as it was before it changed, or of other questions"
+            raise InputError(problem, where=str(path), remedy=remedy)
         if share is not None and (share, seed) != (drawn, drawn_seed):
-            what = f"has a sample of {drawn:.3%} by seed {drawn_seed}"
-            raise InputError(what, where=str(path), remedy=f"leave out --sample, or {remedy}")
+            problem = f"has a sample of {drawn:.3%} by seed {drawn_seed}"
+            raise InputError(problem, where=str(path), remedy=f"leave out --sample, or {remedy}")
         by_id = {question.id: question for question in questions.questions}
         self.questions = [by_id[id] for id in orjson.loads(ids)]
 
@@ -118,7 +112,6 @@ class HumanReview:
         file.execute("insert into sample values (?, ?, ?, ?, ?)", values)
 
     def grades(self, rater: str | None = None) -> HumanGrades:
-        """All grades, or one rater's."""
         with self._file() as file:
             rows = file.execute("select rater, id, grade from grades order by rater, id").fetchall()
         kept = ((name, id, HumanGrade(**orjson.loads(grade))) for name, id, grade in rows)
@@ -126,8 +119,8 @@ class HumanReview:
 
     def save(self, rater: str, id: str, grade: HumanGrade) -> None:
         """Commit what a rater says of a question, in place of what they said before."""
+        values = (rater, id, orjson.dumps(grade).decode())
         with self._file() as file:
-            values = (rater, id, orjson.dumps(grade).decode())
             file.execute("replace into grades (rater, id, grade) values (?, ?, ?)", values)
 
     @contextmanager
@@ -140,9 +133,9 @@ class HumanReview:
             finally:
                 file.close()
         except (sqlite3.Error, TypeError, ValueError) as error:
-            what = f"is not a review that can be read and written: {error}"
+            problem = f"is not a review that can be read and written: {error}"
             remedy = "give another file with --review"
-            raise InputError(what, where=str(self.path), remedy=remedy) from None
+            raise InputError(problem, where=str(self.path), remedy=remedy) from None
 
 
 def to_csv(review: HumanReview, raters: Sequence[str]) -> str:
@@ -169,10 +162,8 @@ def _word(value: bool | None) -> str:
 
 
 def from_csv(text: str, review: HumanReview, where: str) -> HumanGrades:
-    """The grades of a CSV as `to_csv` writes it; empty cells grade nothing.
-
-    Raises InputError, with the line, for another value, or an unknown question or reading.
-    """
+    """The grades of a CSV as `to_csv` writes it; empty cells grade nothing. Raises InputError, with
+    the line, for another value, or an unknown question or reading."""
     table = csv.DictReader(io.StringIO(text), strict=True)
     grades: HumanGrades = {}
     by_id = {question.id: question for question in review.questions}
@@ -194,7 +185,6 @@ def from_csv(text: str, review: HumanReview, where: str) -> HumanGrades:
 
 
 def _graded(cells: Mapping[str, str], grade: HumanGrade, question: Question) -> HumanGrade:
-    """The grade with one line's cells. Raises ValueError."""
     for name in ("correct", "helpful"):
         if cells[name].lower() not in _YES:
             raise ValueError(f"{name} is {cells[name]!r}, not yes or no")
@@ -202,8 +192,8 @@ def _graded(cells: Mapping[str, str], grade: HumanGrade, question: Question) -> 
         if cells["reading"] not in readings(question):
             raise ValueError(f"question {question.id!r} has no reading {cells['reading']!r}")
         helpful = _YES[cells["helpful"].lower()]
-        said = {} if helpful is None else {cells["reading"]: helpful}
-        return replace(grade, helpful={**grade.helpful, **said})
+        given = {} if helpful is None else {cells["reading"]: helpful}
+        return replace(grade, helpful={**grade.helpful, **given})
     if cells["naturalness"] not in ("", "1", "2", "3"):
         raise ValueError(f"naturalness is {cells['naturalness']!r}, not 1, 2 or 3")
     natural = int(cells["naturalness"]) if cells["naturalness"] else None
@@ -223,11 +213,9 @@ class Measured:
 
 @dataclass(frozen=True)
 class ReviewTable:
-    """DeepAmbigQA's Table 3 for one half of the questions, with agreement.
-
-    all_helpful: of ambiguous questions, whether every reading helps (Figure 11 grades the list);
-    helpful: the share of single readings that do.
-    """
+    """DeepAmbigQA's Table 3 for one half of the questions, with agreement. all_helpful: of
+    ambiguous questions, whether every reading helps (Figure 11 grades the list); helpful: the share
+    of single readings that do."""
 
     raters: int
     naturalness: Measured
@@ -237,7 +225,6 @@ class ReviewTable:
 
 
 def tabulate(review: HumanReview, *, ambiguous: bool) -> ReviewTable:
-    """Table 3 of the questions with one reading, or of the ambiguous ones."""
     ids = {question.id for question in review.questions if question.ambiguous is ambiguous}
     raters: dict[str, dict[str, HumanGrade]] = {}
     for (rater, id), grade in review.grades().items():
@@ -247,18 +234,20 @@ def tabulate(review: HumanReview, *, ambiguous: bool) -> ReviewTable:
         {f"{id} {name}": int(helps) for id, g in own.items() for name, helps in g.helpful.items()}
         for own in raters.values()
     ]
+
+    def ratings(part: str) -> list[dict[str, int]]:
+        return [
+            {id: int(value) for id, g in own.items() if (value := getattr(g, part)) is not None}
+            for own in raters.values()
+        ]
+
     return ReviewTable(
         len(raters),
-        _measured([_ratings(own, "naturalness") for own in raters.values()], ordinal=True),
-        _measured([_ratings(own, "correct") for own in raters.values()]),
-        _measured([_ratings(own, "all_helpful") for own in raters.values()]),
+        _measured(ratings("naturalness"), ordinal=True),
+        _measured(ratings("correct")),
+        _measured(ratings("all_helpful")),
         _measured(single),
     )
-
-
-def _ratings(grades: Mapping[str, HumanGrade], what: str) -> dict[str, int]:
-    values: dict[str, Any] = {id: getattr(grade, what) for id, grade in grades.items()}
-    return {id: int(value) for id, value in values.items() if value is not None}
 
 
 def _measured(raters: Sequence[Mapping[str, int]], *, ordinal: bool = False) -> Measured:
@@ -272,24 +261,22 @@ def _measured(raters: Sequence[Mapping[str, int]], *, ordinal: bool = False) -> 
 
 
 def corrected(review: HumanReview, questions: QuestionSet) -> tuple[list[Question], list[str]]:
-    """The questions without what most raters call wrong, and what was left out, a line each.
-
-    A question whose answers more raters call wrong than right is left out, and so is a reading that
+    """The questions without what most raters call wrong, and what was left out, a line each. A
+    question whose answers more raters call wrong than right is left out, and so is a reading that
     more call unhelpful than helpful; an ambiguous question that keeps fewer than two is left out.
-    Each question names its parent in `meta`.
-    """
-    votes: dict[tuple[str, str], int] = {}
+    Each question names its parent in `meta`."""
+    votes = Counter[tuple[str, str]]()
     for (_, id), grade in review.grades().items():
         if grade.correct is not None:
-            votes[id, ""] = votes.get((id, ""), 0) + (1 if grade.correct else -1)
+            votes[id, ""] += 1 if grade.correct else -1
         for name, helps in grade.helpful.items():
-            votes[id, name] = votes.get((id, name), 0) + (1 if helps else -1)
+            votes[id, name] += 1 if helps else -1
     parent = {"source": questions.source, "digest": questions.digest}
     kept, left_out = [], []
     for question in questions.questions:
-        wrong = [b.name for b in question.branches if votes.get((question.id, b.name), 0) < 0]
+        wrong = [b.name for b in question.branches if votes[question.id, b.name] < 0]
         branches = tuple(b for b in question.branches if b.name not in wrong)
-        if votes.get((question.id, ""), 0) < 0 or (wrong and len(branches) < 2):
+        if votes[question.id, ""] < 0 or (wrong and len(branches) < 2):
             left_out.append(f"{question.id}: {question.question}")
             continue
         left_out += [f"{question.id}: the reading {name}" for name in wrong]

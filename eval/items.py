@@ -36,11 +36,9 @@ DEPTHS: tuple[int | None, ...] = (5, 10, 20, None)
 
 
 def support_recall(support: AbstractSet[str], shown: Sequence[str], k: int | None) -> float | None:
-    """|support among the first k passages shown| / |support|.
-
-    `shown` holds passage ids in the order first shown. 1 means that every supporting passage was
-    among the first k, 0 that none was; None where gold names no support.
-    """
+    """|support among the first k passages shown| / |support|. `shown` holds passage ids in the
+    order first shown. 1 means that every supporting passage was among the first k, 0 that none was;
+    None where gold names no support."""
     if not support:
         return None
     first = list(dict.fromkeys(shown))[:k]
@@ -49,12 +47,9 @@ def support_recall(support: AbstractSet[str], shown: Sequence[str], k: int | Non
 
 @dataclass(frozen=True)
 class Matched:
-    """How the branches of an item were aligned where names alone did not decide.
-
-    `by`: `llm`, or `lexical` if the model's replies were unusable, for the reason in `problem`.
-    `alignment` maps each predicted branch name to the index of its gold branch in
-    `GoldBranches.names`, or to None. `repaired`: only the model's second reply was such a mapping.
-    """
+    """How the branches of an item were aligned where names alone did not decide. `by`: `llm`, or
+    `lexical` if the model's replies were unusable, for the reason in `problem`. `alignment`: to
+    indices of `GoldBranches.names`. `repaired`: by the model's second reply."""
 
     by: Literal["llm", "lexical"]
     alignment: Alignment
@@ -73,8 +68,7 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Graded:
-    """What a judge said of an item's properties: the grades of its pairs, and how many it lacks,
-    for the reason in `problem`."""
+    """A judge's grades of an item's pairs, and how many it lacks, for the reason in `problem`."""
 
     grades: Grades
     missing: int = 0
@@ -116,7 +110,6 @@ class AnsweredItem:
 
     @property
     def has_texts(self) -> bool:
-        """Whether any branch of the prediction holds a text that is not blank."""
         answers = self.prediction.answers.values()
         return any(text.strip() for texts in answers for text in texts)
 
@@ -132,10 +125,8 @@ class AnsweredItem:
 
 
 def each_gold_set(items: Iterable[AnsweredItem]) -> list[AnsweredItem]:
-    """The items, in place of an undecided one the same item by each gold set of its question.
-
-    For models that settle something before the scores are known; `best_gold_sets` then decides.
-    """
+    """The items, in place of an undecided one the same item by each gold set of its question, for
+    models that settle something before the scores are known."""
     by_sets: list[AnsweredItem] = []
     for item in items:
         question = item.question
@@ -155,8 +146,7 @@ def best_gold_sets(task: "Task", items: Iterable[AnsweredItem]) -> list[Answered
     with the most branches, the most answers, then the first by its text: the order of gold sets
     changes nothing. Undecided items are tried by every gold set.
     """
-    # One set for all metrics: the best of each by itself would be higher, but no error could be
-    # said to explain it.
+    # One set for all metrics: no error could explain the best of each by itself.
     grouped: list[list[AnsweredItem]] = []
     for item in each_gold_set(items):
         if grouped and _is_by_next_set(grouped[-1][-1], item):
@@ -202,7 +192,6 @@ def _best(task: "Task", candidates: Sequence[AnsweredItem]) -> AnsweredItem:
 
 
 def _preferred(task: "Task") -> list["Column"]:
-    """The metrics that decide, the first before the others."""
     return list(dict.fromkeys((task.main, *task.headline)))
 
 

@@ -15,26 +15,18 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS, normalise, tokens
-from branchwise.eval.word_lists import (
-    COUNTRIES,
-    FUNCTION_WORDS_OF_KEYS,
-    NUMBER_WORDS,
-    OCCUPATIONS,
-    PAIRS,
-    ROMAN_LETTERS,
-    ROMAN_NUMERALS,
-    SAME_WORDS,
-    SINCE,
-    TENS,
-    WORK_KINDS,
-)
+from branchwise.eval import word_lists as lists
 
 _ORDINAL = re.compile(r"0*(\d+)(?:st|nd|rd|th)")
 _RANGE_OF_YEARS = re.compile(r"\b(1\d|20)(\d\d[-–/])(\d\d)(?![\d-])")
 _DEMONSTRATIVE = re.compile(r"\b(?:the|this|that)\b", re.IGNORECASE)
 _FORMS = {
-    **{w: str(n) for table in (NUMBER_WORDS, TENS, ROMAN_NUMERALS) for w, n in table.items()},
-    **SAME_WORDS,
+    **{
+        w: str(n)
+        for table in (lists.NUMBER_WORDS, lists.TENS, lists.ROMAN_NUMERALS)
+        for w, n in table.items()
+    },
+    **lists.SAME_WORDS,
 }
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -45,10 +37,7 @@ Weights = Mapping[str, float]
 
 class BranchWords(NamedTuple):
     """A name's key (`normalise`), and its words in order: `content` without function words, and
-    `all`.
-
-    `has_roman`: whether a word is a Roman numeral of several letters.
-    """
+    `all`. `has_roman`: whether a word is a Roman numeral of several letters."""
 
     key: str
     content: tuple[str, ...]
@@ -58,18 +47,16 @@ class BranchWords(NamedTuple):
 
 @lru_cache(maxsize=16_384)
 def name_words(text: str, *, articles: bool = False) -> BranchWords:
-    """The words of a name: numbers as figures, and one form of a closed class for all.
-
-    Numbers are "fourth", "four", "4th" and "IV", also as halves of "twenty-first"; a range
-    "1971-75" has both years. "one" after "the" ("the 1994 one") is not a number.
-    """
+    """The words of a name: numbers ("fourth", "4th", "IV", "twenty-first") as figures, both years
+    of a range "1971-75", and one form of a closed class for all. "one" after "the" ("the 1994 one")
+    is not a number."""
     years = _RANGE_OF_YEARS.sub(r"\1\2\1\3", text)
     plain = tokens(years, articles=articles)
     if plain and plain[-1] == "one" and _DEMONSTRATIVE.search(text):
         plain.pop()
     words = _joined(plain)
-    content = tuple(word for word in words if word not in FUNCTION_WORDS_OF_KEYS)
-    has_roman = not ROMAN_NUMERALS.keys().isdisjoint(plain)
+    content = tuple(word for word in words if word not in lists.FUNCTION_WORDS_OF_KEYS)
+    has_roman = not lists.ROMAN_NUMERALS.keys().isdisjoint(plain)
     return BranchWords(normalise(text, articles=articles), content, tuple(words), has_roman)
 
 
@@ -78,13 +65,13 @@ def _joined(plain: list[str]) -> list[str]:
     words: list[str] = []
     last = ""
     for word in plain:
-        if pair := PAIRS.get((last, word)):
+        if pair := lists.PAIRS.get((last, word)):
             words[-1] = pair
-        elif last in TENS and (unit := NUMBER_WORDS.get(word, 10)) < 10:
-            words[-1] = str(TENS[last] + unit)
+        elif last in lists.TENS and (unit := lists.NUMBER_WORDS.get(word, 10)) < 10:
+            words[-1] = str(lists.TENS[last] + unit)
         else:
             if last == "from" and word[0].isdecimal():
-                words[-1] = SINCE
+                words[-1] = lists.SINCE
             ordinal = _ORDINAL.fullmatch(word)
             words.append(ordinal[1] if ordinal else _FORMS.get(word, word))
         last = word
@@ -115,8 +102,8 @@ class Kinds(NamedTuple):
     occupations: frozenset[int]
 
     def contradict(self, other: "Kinds") -> bool:
-        """Whether both say what kind of thing they mean, and it cannot be the same: a "film
-        director" is no film, so works are compared only if neither names a person."""
+        """Whether both say what kind of thing they mean, and it cannot be the same. Works are
+        compared only if neither names a person: a "film director" is no film."""
         if self.occupations and other.occupations:
             return self.occupations.isdisjoint(other.occupations)
         if self.occupations or other.occupations:
@@ -133,7 +120,7 @@ def _groups(sets: Sequence[AbstractSet[str]]) -> dict[str, frozenset[int]]:
     return groups
 
 
-_WORKS, _OCCUPATIONS = _groups(WORK_KINDS), _groups(OCCUPATIONS)
+_WORKS, _OCCUPATIONS = _groups(lists.WORK_KINDS), _groups(lists.OCCUPATIONS)
 _NONE: frozenset[int] = frozenset()
 
 
@@ -158,7 +145,7 @@ class TellingName:
 
     @cached_property
     def countries(self) -> frozenset[str]:
-        return COUNTRIES.intersection(self._plain)
+        return lists.COUNTRIES.intersection(self._plain)
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -186,12 +173,9 @@ class TellingNames:
 
 
 def telling_names(gold: Sequence[str], predicted: Sequence[str]) -> TellingNames:
-    """Read the names of a question.
-
-    What is left out or folded stays where gold names differ in nothing else: articles ("Heat",
-    "The Heat"), function words ("When did it start?", "Why did it start?"), plurals ("Alien",
-    "Aliens").
-    """
+    """Read the names of a question. What is left out or folded stays where gold names differ in
+    nothing else: articles ("Heat", "The Heat"), function words ("When did it start?", "Why did it
+    start?"), plurals ("Alien", "Aliens")."""
     gold, predicted = ([name[:MAX_CHARACTERS] for name in names] for names in (gold, predicted))
     articles = len({normalise(name) for name in gold}) < len(gold)
     columns = [name_words(name, articles=articles) for name in gold]
@@ -201,21 +185,16 @@ def telling_names(gold: Sequence[str], predicted: Sequence[str]) -> TellingNames
     fewer = () in contents or len(contents) < len({tuple(sorted(name.all)) for name in columns})
     whole = articles or fewer
     forms = _forms(columns, whole)
-    bags = [_bag(forms, name, whole) for name in columns]
-    frequency = Counter(word for bag in bags for word in bag)
+    frequency = Counter(word for name in columns for word in _bag(forms, name, whole))
     weights = {word: math.log(len(gold) / n) for word, n in frequency.items()}
     shared = frozenset(word for word, n in frequency.items() if n == len(gold))
 
-    def telling(text: str, name: BranchWords, bag: frozenset[str]) -> TellingName:
+    def telling(text: str, name: BranchWords) -> TellingName:
+        bag = _bag(forms, name, whole)
         return TellingName(text, name.key, bag - shared, bag & shared)
 
     return TellingNames(
-        [telling(*parts) for parts in zip(gold, columns, bags, strict=True)],
-        [
-            telling(text, name, _bag(forms, name, whole))
-            for text, name in zip(predicted, rows, strict=True)
-        ],
-        weights,
+        list(map(telling, gold, columns)), list(map(telling, predicted, rows)), weights
     )
 
 
@@ -228,7 +207,7 @@ def _forms(gold: Sequence[BranchWords], whole: bool) -> Mapping[str, str]:
         if other != word:
             kept |= {word: word, other: other}
     if any(name.has_roman for name in gold):
-        kept |= {letter: str(n) for letter, n in ROMAN_LETTERS.items()}
+        kept |= {letter: str(n) for letter, n in lists.ROMAN_LETTERS.items()}
     return kept
 
 

@@ -39,11 +39,8 @@ _Vector = tuple[float, ...]
 
 @dataclass(frozen=True)
 class LeftOutQuestions:
-    """How many questions stay out of a pair of columns, each counted once, by reason.
-
-    `only_base`, `only_other`: the other system has no ended item of them; `unscored_*`: both have
-    one, but the metric is None there in every epoch.
-    """
+    """How many questions stay out of a pair of columns, each counted once. `only_*`: the other
+    system has no ended item of them; `unscored_*`: the metric is None there in every epoch."""
 
     only_base: int = 0
     only_other: int = 0
@@ -57,8 +54,8 @@ class LeftOutQuestions:
     ) -> "LeftOutQuestions":
         """Of questions that both have; `unscored`: whether each is so in the base, in the other."""
         counts = Counter(unscored)
-        one_sided = counts[True, False], counts[False, True]
-        return cls(only_base, only_other, *one_sided, counts[True, True])
+        by_side = (counts[sides] for sides in ((True, False), (False, True), (True, True)))
+        return cls(only_base, only_other, *by_side)
 
     @property
     def total(self) -> int:
@@ -66,14 +63,9 @@ class LeftOutQuestions:
 
     def reasons(self) -> str:
         """As a person reads it: "2 only in the base, 1 unscored in both"; empty for none."""
-        counts = {
-            "only in the base": self.only_base,
-            "only in the other": self.only_other,
-            "unscored in the base": self.unscored_base,
-            "unscored in the other": self.unscored_other,
-            "unscored in both": self.unscored_both,
-        }
-        return ", ".join(f"{count} {why}" for why, count in counts.items() if count)
+        counts = ((key.split("_"), count) for key, count in vars(self).items() if count)
+        words = {"base": "the base", "other": "the other", "both": "both"}
+        return ", ".join(f"{count} {why} in {words[side]}" for (why, side), count in counts)
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -81,11 +73,8 @@ class LeftOutQuestions:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two systems' metrics over the same questions, these in order of their ids.
-
-    `base`, `other`: float64 [metrics, questions], epochs of a question averaged; NaN is unscored,
-    and so is a mean that is not finite.
-    """
+    """Two systems' metrics over the same questions, in order of their ids: float64 [metrics,
+    questions], epochs averaged; NaN is unscored, as is a mean that is not finite."""
 
     metrics: tuple[str, ...]
     base: "NDArray[np.float64]"
@@ -110,7 +99,6 @@ class Pairs:
 
 
 def pair_questions(base: Scores, other: Scores, metrics: Sequence[str], subset: str) -> Pairs:
-    """Pair two systems' questions of one subset (all, ambiguous, unambiguous) by id."""
     ours, theirs = of_subset(base.items, subset), of_subset(other.items, subset)
     in_base, in_other = {row.id for row in ours}, {row.id for row in theirs}
     common = in_base & in_other
@@ -129,11 +117,9 @@ def check_same_questions(base: Scores, other: Scores) -> None:
     ambiguous = {row.id: row.ambiguous for row in base.items}
     for row in other.items:
         if ambiguous.get(row.id, row.ambiguous) != row.ambiguous:
-            raise InputError(
-                f"question {row.id[:_SHOWN_OF_AN_ID]!r} is ambiguous in one run and not in the "
-                "other",
-                remedy="compare runs over the same questions",
-            )
+            shown = f"question {row.id[:_SHOWN_OF_AN_ID]!r}"
+            problem = f"{shown} is ambiguous in one run and not in the other"
+            raise InputError(problem, remedy="compare runs over the same questions")
 
 
 def _columns(
@@ -157,12 +143,10 @@ class PairedTest:
 
 
 def paired_tests(pairs: Pairs, *, seed: int = 0, flips: int = FLIPS) -> list[PairedTest | None]:
-    """A test for each metric; None for fewer than two questions.
-
-    Values that are all 0 or 1 get the exact McNemar test; others the permutation test of the mean
-    difference, exact where at most 16 questions differ, else with `flips` random sign vectors,
-    the same ones for all metrics. Without any difference p is 1.
-    """
+    """A test for each metric; None for fewer than two questions. Values that are all 0 or 1 get the
+    exact McNemar test; others the permutation test of the mean difference, exact where at most 16
+    questions differ, else with `flips` random sign vectors, the same ones for all metrics. Without
+    any difference p is 1."""
     import numpy as np
 
     tests: list[PairedTest | None] = []
@@ -189,10 +173,8 @@ def paired_tests(pairs: Pairs, *, seed: int = 0, flips: int = FLIPS) -> list[Pai
 
 
 def mcnemar(gained: int, lost: int) -> float:
-    """Exact McNemar test: whether the discordant pairs are a fair coin's (McNemar 1947).
-
-    `gained`: questions that only the other system has right, `lost`: that only the base has.
-    """
+    """Exact McNemar test: whether the discordant pairs are a fair coin's (McNemar 1947). `gained`:
+    questions that only the other system has right, `lost`: that only the base has."""
     from scipy.stats import binomtest
 
     return float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
@@ -200,10 +182,8 @@ def mcnemar(gained: int, lost: int) -> float:
 
 def all_flips(differences: "NDArray[np.float64]") -> float:
     """Exact two-sided p-value: the share of sign vectors with at least the observed |sum|.
-
-    `differences`: float64 [questions], no NaN; time and memory are 2^questions. Zeros may stay
-    out: their sign changes no sum.
-    """
+    `differences`: float64 [questions], no NaN; time and memory are 2^questions. Zeros may stay out:
+    their sign changes no sum."""
     import numpy as np
 
     sums = np.zeros(1)
@@ -262,32 +242,26 @@ def students_intervals(differences: "NDArray[np.float64]") -> list[tuple[float, 
     """
     from scipy.stats import t
 
-    intervals: list[tuple[float, float] | None] = []
-    for row in differences:
-        values = row[row == row]  # NaN alone differs from itself
-        n = len(values)
-        if n < 2:
-            intervals.append(None)
-            continue
+    def interval(values: "NDArray[np.float64]") -> tuple[float, float] | None:
+        if (n := len(values)) < 2:
+            return None
         mean = float(values.mean())
         half = float(t.ppf((1 + _LEVEL) / 2, n - 1) * values.std(ddof=1) / n**0.5)
-        intervals.append((mean - half, mean + half))
-    return intervals
+        return mean - half, mean + half
+
+    return [interval(row[row == row]) for row in differences]  # NaN alone differs from itself
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p-values in the order given; None is a test that was not made and stays None.
-
-    The k-th smallest of m values becomes (m - k + 1) times itself, at least what the one before
-    became, at most 1 (Holm 1979). Written here because scipy corrects for the rate of false
-    discoveries only (`false_discovery_control`), and statsmodels would bring pandas with it.
-    """
+    """Adjusted p-values in the order given; None is a test that was not made and stays None. The
+    k-th smallest of m values becomes (m - k + 1) times itself, at least what the one before became,
+    at most 1 (Holm 1979). Written here because scipy corrects for the rate of false discoveries
+    only (`false_discovery_control`), and statsmodels would bring pandas with it."""
     made = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
     for rank, (p, index) in enumerate(made):
-        highest = max(highest, min(1.0, (len(made) - rank) * p))
-        adjusted[index] = highest
+        adjusted[index] = highest = max(highest, min(1.0, (len(made) - rank) * p))
     return adjusted
 
 
@@ -304,7 +278,6 @@ class TotalPairs:
 
     @cached_property
     def paired(self) -> list[tuple[_Vector, _Vector]]:
-        """The questions that both systems have scored."""
         both = zip(self.base, self.other, strict=True)
         return [(own, other) for own, other in both if own is not None and other is not None]
 
@@ -338,7 +311,6 @@ class TotalPairs:
 
 
 def pair_totals(base: Scores, other: Scores, total: Total, subset: str) -> TotalPairs:
-    """Pair two systems' questions of one subset by id."""
     ours = question_sums(of_subset(base.items, subset), total)
     theirs = question_sums(of_subset(other.items, subset), total)
     common = sorted(ours.keys() & theirs.keys())
@@ -354,10 +326,8 @@ def pair_totals(base: Scores, other: Scores, total: Total, subset: str) -> Total
 def total_interval(
     pairs: TotalPairs, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> tuple[float, float] | None:
-    """95% interval of the difference: percentile bootstrap over pairs of addends.
-
-    Both systems get the same questions in each resample. None for fewer than two questions.
-    """
+    """95% interval of the difference: percentile bootstrap over pairs of addends. Both systems get
+    the same questions in each resample. None for fewer than two questions."""
     together = Summed([(*base, *other) for base, other in pairs.paired], pairs.change)
     score = aggregate_sums(together, seed=seed, resamples=resamples)
     return None if score.low is None or score.high is None else (score.low, score.high)
@@ -377,8 +347,7 @@ def total_test(pairs: TotalPairs, *, seed: int = 0, flips: int = FLIPS) -> Paire
     base, other = (np.array(vectors) for vectors in zip(*pairs.paired, strict=True))
     # Plain numbers, here and below: what comes of them is written as JSON.
     sums = [*base.sum(axis=0).tolist(), *other.sum(axis=0).tolist()]
-    observed = pairs.change(*sums)
-    if observed is None:
+    if (observed := pairs.change(*sums)) is None:
         return None
     gain = (other - base)[(other != base).any(axis=1)]
     exact = len(gain) <= EXACT_UP_TO

@@ -36,11 +36,9 @@ _OF_TABLES = ("n", "questions", "system", "subset", "origin", "scored_by")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MetricPlugin(Plugin):
-    """A declared metric. `name` is its key in JSON and CSV; `heading` may hold one line break.
-
-    `description` is the line under the table that says what the number means. `digits`: after the
-    point. `seconds`: what a call may take. `spec`: how it was named, its file where it was not.
-    """
+    """A declared metric. `name`: its key in JSON and CSV; `heading` may hold one line break;
+    `description`: the line under the table; `digits`: after the point; `seconds`: what a call may
+    take; `spec`: how it was named, its file where it was not."""
 
     plugin_group: ClassVar[Group] = "metrics"
     heading: str
@@ -50,7 +48,6 @@ class MetricPlugin(Plugin):
 
     @property
     def column(self) -> Column:
-        """Its column in reports."""
         note = f"{self.name.replace('_', ' ')}: {self.description.removesuffix('.')}"
         return Column(self.name, self.heading, TABLE, self.digits, note, unit="value")
 
@@ -59,14 +56,10 @@ class MetricPlugin(Plugin):
         return {**self.column.described(), "source": self.source.identity}
 
     def of(self, item: AnsweredItem) -> float | None:
-        """The metric of one item, which it gets as a copy of its own; None where it does not apply.
-
-        Raises PluginFailure, whose line says why there is none.
-        """
-        given = {"item": item}
-        return call_blocking(
-            self.name, lambda item: self(item), given, seconds=self.seconds, read=_number
-        )
+        """The metric of one item, of which it gets a copy; None where it does not apply. Raises
+        PluginFailure, whose line says why there is none."""
+        given, limit = {"item": item}, self.seconds
+        return call_blocking(self.name, lambda item: self(item), given, seconds=limit, read=_number)
 
 
 @overload
@@ -110,15 +103,15 @@ def metric(
         try:
             inspect.signature(declaration.function).bind(None)
         except TypeError:
-            what = f"the metric {called} cannot be called with an item alone"
+            problem = f"the metric {called} cannot be called with an item alone"
             remedy = f"write def {called}(item: AnsweredItem) -> float | None"
-            raise declaration.refused(what, remedy) from None
+            raise declaration.refused(problem, remedy) from None
         shown = called.replace("_", " ") if heading is None else heading
         described = declaration.description
         for setting, text, most in (("heading", shown, 40), ("note", described, 3000)):
             right = isinstance(text, str) and bool(text.strip()) and len(text) <= most
-            what = f"the {setting} of {called} is not a text of 1 to {most} characters"
-            declaration.check(right, what)
+            problem = f"the {setting} of {called} is not a text of 1 to {most} characters"
+            declaration.check(right, problem)
         in_range = isinstance(digits, int) and 0 <= digits <= MAX_DIGITS
         declaration.check(in_range, f"digits is {digits!r}, and may be 0 to {MAX_DIGITS}")
         # Printable, on one line: they stand in tables of every kind.
@@ -133,7 +126,6 @@ def metric(
 
 
 def _number(returned: Any) -> float | None:
-    """The value. Raises WrongResult for what is none."""
     if returned is None:
         return None
     shown = type(returned).__name__
@@ -152,10 +144,8 @@ Named = str | MetricPlugin
 
 
 def load_metrics(named: Iterable[Named]) -> tuple[MetricPlugin, ...]:
-    """The metrics of specs, in order, each once.
-
-    Raises InputError where there is no such metric, or two columns would have one name.
-    """
+    """The metrics of specs, in order, each once. Raises InputError where there is no such metric,
+    or two columns would have one name."""
     by_name: dict[str, MetricPlugin] = {}
     for loaded in map(_load, named):
         other = by_name.setdefault(loaded.name, loaded)
@@ -168,12 +158,9 @@ def load_metrics(named: Iterable[Named]) -> tuple[MetricPlugin, ...]:
 
 
 def metrics_of(asked: Iterable[Named], kept: Iterable[str], where: str) -> tuple[MetricPlugin, ...]:
-    """The metrics that a run was begun with, then those that are asked for.
-
-    One that is asked for stands for one of the same name that was kept. One that was kept and can
-    no longer be loaded is left out, with a warning: the run's other scores are as good without.
-    Raises InputError as `load_metrics`.
-    """
+    """The metrics that a run was begun with, then those that are asked for, also in place of one of
+    the same name. One that can no longer be loaded is left out, with a warning: the run's other
+    scores are as good without. Raises InputError as `load_metrics`."""
     chosen = load_metrics(asked)
     before: dict[str, MetricPlugin] = {}
     for spec in kept:
@@ -198,11 +185,11 @@ def _load(named: Named) -> MetricPlugin:
         loaded = replace(load_plugin(named, "metrics"), spec=named)
     tasks = [task.name for task in TASKS.values() if loaded.name in [c.key for c in task.columns]]
     if tasks or loaded.name in _OF_TABLES:
-        what = f"{loaded.name!r} is another column of every table"
+        problem = f"{loaded.name!r} is another column of every table"
         if tasks:
-            what = f"the task {tasks[0]} has a metric {loaded.name!r} of its own"
+            problem = f"the task {tasks[0]} has a metric {loaded.name!r} of its own"
         remedy = 'name the metric otherwise: @metric(name="...")'
-        raise InputError(what, where=loaded.place, remedy=remedy)
+        raise InputError(problem, where=loaded.place, remedy=remedy)
     return loaded
 
 
@@ -223,24 +210,26 @@ def load_bertscore(spec: str) -> MetricPlugin:
     try:
         from bert_score import BERTScorer
     except ImportError:
-        what, remedy = "it needs bert-score", "pip install 'branchwise[bertscore]'"
-        raise InputError(what, where="BERTScore", remedy=remedy) from None
+        problem, remedy = "it needs bert-score", "pip install 'branchwise[bertscore]'"
+        raise InputError(problem, where="BERTScore", remedy=remedy) from None
     named = spec.removeprefix(BERTSCORE)
     with_layer = _LAYER.fullmatch(named)
     folder = Path(with_layer[1] if with_layer else named).expanduser()
     if not folder.is_dir():
         raise InputError("no such folder", where=spec, remedy="name the folder of a model")
     if not any(folder.glob("*.safetensors")):
-        what = "has no weights in safetensors format"
-        raise InputError(what, where=str(folder), remedy="pickled weights can run code")
+        problem = "has no weights in safetensors format"
+        raise InputError(problem, where=str(folder), remedy="pickled weights can run code")
     layer = int(with_layer[2]) if with_layer else _published_layer(folder)
     try:
         with quiet():
             scorer = BERTScorer(model_type=str(folder), num_layers=layer)
             scorer.score(["one"], ["one"])
     except Exception as error:
-        what = f"its layer {layer} gives no scores ({type(error).__name__}: {error})"[:200]
-        raise InputError(what, where=str(folder), remedy="name another folder or @LAYER") from error
+        problem = f"its layer {layer} gives no scores ({type(error).__name__}: {error})"[:200]
+        raise InputError(
+            problem, where=str(folder), remedy="name another folder or @LAYER"
+        ) from error
 
     def bertscore(item: AnsweredItem) -> float | None:
         gold, asked = gold_asked(item.question), said_question(item.prediction)
@@ -266,9 +255,9 @@ def _published_layer(folder: Path) -> int:
     """The layer at which the package's authors found the model best, by the folder's name."""
     from bert_score.utils import model2layers
 
-    name = folder.resolve().name
+    name, spec = folder.resolve().name, f"{BERTSCORE}{folder}"
     for known, layer in model2layers.items():
         if known.rpartition("/")[2] == name:
             return int(layer)
-    what = f"it is not known which layer of {name} tells most"
-    raise InputError(what, where=f"{BERTSCORE}{folder}", remedy=f"write {BERTSCORE}{folder}@LAYER")
+    problem = f"it is not known which layer of {name} tells most"
+    raise InputError(problem, where=spec, remedy=f"write {spec}@LAYER")

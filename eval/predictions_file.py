@@ -50,13 +50,11 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
     """One item for each line, and an empty one (`how` is `MISSING`) for each question without.
 
     A line has "id" and "answers", and may have "reasoning", "citations", "epoch" (for several
-    samples a question), "evidence" (passage ids in the order shown), "how" and "error", as
-    `branchwise export` writes them. Other fields are not read: a warning counts them, unless they
-    look like a misspelt one. Where no evidence is named, it is what the task gives every
-    agent without tools. `"answers": ["..."]` is read as the branch `default`, a text or a
-    number in the place of a list as a list of one, and a text that is a written list as that list.
-    What stands under a repeated key is joined. A line with "task_output", for a task whose answer
-    is not a set, needs no answers.
+    samples a question), "evidence" (passage ids in the order shown; by default what the task gives
+    every agent without tools), "how" and "error", as `branchwise export` writes them. A warning
+    counts other fields. `"answers": ["..."]` is read as the branch `default`, a text or a number in
+    the place of a list as a list of one, and a text that is a written list as that list. What
+    stands under a repeated key is joined. A line with "task_output" needs no answers.
 
     Raises InputError, with file and line, for bad JSON, a wrong shape, a misspelt field, an output
     that the task cannot score, an unknown id, and a repeated id.
@@ -75,22 +73,18 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
         absent = frozenset(_Line.model_fields.keys() - record)
         for name in record.keys() - _Line.model_fields - _EXPORTED:
             if near := misspelt(name, absent):
-                what, remedy = f"has a field {name!r}", f"did you mean {near!r}?"
-                raise InputError(what, where=where, remedy=remedy)
+                problem, remedy = f"has a field {name!r}", f"did you mean {near!r}?"
+                raise InputError(problem, where=where, remedy=remedy)
             unread[name] += 1
         line = _parse(record, where)
         if line.id not in by_id:
-            raise InputError(
-                f"no question has the id {line.id!r}",
-                where=where,
-                remedy=f"compare the ids with {questions.source}",
-            )
+            problem = f"no question has the id {line.id!r}"
+            remedy = f"compare the ids with {questions.source}"
+            raise InputError(problem, where=where, remedy=remedy)
         if (earlier := first.setdefault((line.id, line.epoch), where)) != where:
-            raise InputError(
-                f"question {line.id!r} was answered already by {earlier}",
-                where=where,
-                remedy='keep one line, or number the samples with "epoch"',
-            )
+            problem = f"question {line.id!r} was answered already by {earlier}"
+            remedy = 'keep one line, or number the samples with "epoch"'
+            raise InputError(problem, where=where, remedy=remedy)
         items.append(_item(line, by_id[line.id], get_task(questions.task), where))
     if unread:
         counted = ", ".join(f"{name} ({count:,})" for name, count in unread.items())
@@ -114,13 +108,15 @@ def _parse(record: dict[str, Any], where: str) -> _Line:
     if isinstance(answers, list | str | int | float):
         answers = {DEFAULT_BRANCH: answers}
     if not isinstance(answers, dict):
-        what = "is missing" if answers is None else f"must be an object, found {json_kind(answers)}"
-        raise InputError(f'"answers" {what}', where=where, remedy=_SHAPE)
+        wrong = (
+            "is missing" if answers is None else f"must be an object, found {json_kind(answers)}"
+        )
+        raise InputError(f'"answers" {wrong}', where=where, remedy=_SHAPE)
     for name, value in answers.items():
         if not isinstance(value, list | str | int | float):
             type_of = json_kind(value)
-            what = f"answers under {name[:80]!r} must be a list of texts, found {type_of}"
-            raise InputError(what, where=where, remedy=_SHAPE)
+            problem = f"answers under {name[:80]!r} must be a list of texts, found {type_of}"
+            raise InputError(problem, where=where, remedy=_SHAPE)
     record = record | {"answers": {name: members(value) for name, value in answers.items()}}
     if isinstance(citations := record.get("citations"), list):
         record["citations"] = {DEFAULT_BRANCH: citations}

@@ -62,10 +62,8 @@ Grades = Mapping[PropertyPair, PropertyGrade]
 
 
 def gold_properties(question: Question) -> tuple[ConditionalAnswer, ...]:
-    """The gold properties. Several answers of one branch are parts of one text.
-
-    Their order in the file decides nothing, not even between equal alignments.
-    """
+    """The gold properties, in an order of their own: the file's decides nothing. Several answers of
+    one branch are parts of one text."""
     properties = gold_as_given(question)
     return tuple(sorted(properties, key=lambda p: (p.condition, p.answers, sorted(p.citations))))
 
@@ -83,11 +81,9 @@ def gold_as_given(question: Question) -> tuple[ConditionalAnswer, ...]:
 
 
 def predicted_properties(prediction: Prediction) -> tuple[ConditionalAnswer, ...]:
-    """The predicted properties, in order of condition; those without an answer are none.
-
-    The texts under one condition are parts of one answer. Those under `default` are answers of
-    their own without a condition: that is how an answer in the shorthand form reads.
-    """
+    """The predicted properties, in order of condition; those without an answer are none. The texts
+    under one condition are parts of one answer, those under `default`, as in the shorthand form,
+    answers of their own without a condition."""
     return tuple(_predicted(sorted(prediction.answers.items()), prediction))
 
 
@@ -114,39 +110,30 @@ def align_properties(
     *,
     by_condition: bool = False,
 ) -> tuple[AlignedPair, ...]:
-    """The one-to-one alignment with the greatest sum of answer F1, or `by_condition` of condition
-    F1: where conditions are given, a prediction stands for the one that it was to answer.
-
-    Between equal sums the other F1 decides. A pair that has neither in common is none.
-    """
+    """The one-to-one alignment with the greatest sum of answer F1, or `by_condition`, where these
+    are given, of condition F1. Between equal sums the other F1 decides. A pair that has neither in
+    common is none."""
     given = [(token_counts(p.answers[0]), token_counts(p.condition)) for p in predicted]
     wanted = [([*map(token_counts, g.answers)], token_counts(g.condition)) for g in gold]
-    pairs = [
-        [
-            AlignedPair(
-                i,
-                j,
-                max((counts_f1(answer, wording) for wording in wordings), default=0.0),
-                counts_f1(condition, gold_condition),
-            )
-            for j, (wordings, gold_condition) in enumerate(wanted)
-        ]
-        for i, (answer, condition) in enumerate(given)
-    ]
+
+    def pair(i: int, j: int) -> AlignedPair:
+        (answer, condition), (wordings, gold_condition) = given[i], wanted[j]
+        answer_f1 = max((counts_f1(answer, wording) for wording in wordings), default=0.0)
+        return AlignedPair(i, j, answer_f1, counts_f1(condition, gold_condition))
+
+    pairs = [[pair(i, j) for j in range(len(gold))] for i in range(len(predicted))]
     gains = [
         [_gain(p.answer_f1, p.condition_f1, _F1_TIE_WEIGHT, by_condition) for p in row]
         for row in pairs
     ]
-    chosen = [pairs[i][j] for i, j in _greatest_sum(gains)]
+    chosen = [pairs[i][j] for i, j in greatest_sum(gains)]
     return tuple(pair for pair in chosen if pair.answer_f1 or pair.condition_f1)
 
 
 def align_by_grades(grades: Grades, *, by_condition: bool = False) -> tuple[PropertyPair, ...]:
     """The one-to-one alignment with the greatest sum of answer grades, or `by_condition` of
-    condition grades; in order of prediction.
-
-    Between equal sums the other grades decide. A pair graded 0 in both is none.
-    """
+    condition grades; in order of prediction. Between equal sums the other grades decide. A pair
+    graded 0 in both is none."""
     kept = {pair: grade for pair, grade in grades.items() if any(grade)}
     width = max((pair.gold for pair in kept), default=-1) + 1
     gains = [[0.0] * width for _ in range(max((pair.predicted for pair in kept), default=-1) + 1)]
@@ -154,7 +141,7 @@ def align_by_grades(grades: Grades, *, by_condition: bool = False) -> tuple[Prop
         gains[predicted][gold] = _gain(
             grade.answer, grade.condition, _GRADE_TIE_WEIGHT, by_condition
         )
-    pairs = (PropertyPair(i, j) for i, j in _greatest_sum(gains))
+    pairs = (PropertyPair(i, j) for i, j in greatest_sum(gains))
     return tuple(pair for pair in pairs if pair in kept)
 
 
@@ -164,7 +151,7 @@ def _gain(answer: float, condition: float, tie_weight: float, by_condition: bool
     return answer + tie_weight * condition
 
 
-def _greatest_sum(gains: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+def greatest_sum(gains: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     """The one-to-one pairs of row and column with the greatest sum, in order of row."""
     if not gains or not gains[0]:
         return []
@@ -176,11 +163,8 @@ def _greatest_sum(gains: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class CitationScore:
-    """All 0 to 1; None where gold cites nothing, so that nothing could be found.
-
-    `of_question`: the share of all passages that gold cites which any property cites (formula 4 of
-    the paper of CondAmbigQA, read literally).
-    """
+    """All 0 to 1; None where gold cites nothing. `of_question`: the share of all passages that gold
+    cites which any property cites (formula 4 of CondAmbigQA's paper, read literally)."""
 
     precision: float | None
     recall: float | None
@@ -188,7 +172,6 @@ class CitationScore:
 
     @property
     def f1(self) -> float | None:
-        """The harmonic mean of precision and recall."""
         if self.precision is None or self.recall is None:
             return None
         both = self.precision + self.recall
@@ -233,7 +216,7 @@ def cite_everything(
     predicted: Sequence[ConditionalAnswer], shown: Iterable[str]
 ) -> tuple[ConditionalAnswer, ...]:
     """The same answers, each citing every passage that the agent was shown: the baseline with the
-    highest recall that they can have, and the precision of not choosing."""
+    highest recall, and the precision of not choosing."""
     everything = frozenset(shown)
     return tuple(replace(property, citations=everything) for property in predicted)
 
@@ -251,7 +234,6 @@ class GradedScore:
 def graded_score(
     grades: Grades, predicted: int, gold: int, *, by_condition: bool = False
 ) -> GradedScore:
-    """The score of a question with so many predicted and gold properties (at least one gold)."""
     pairs = align_by_grades(grades, by_condition=by_condition)
     return GradedScore(
         sum(grades[pair].condition for pair in pairs) / gold,

@@ -9,45 +9,32 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import filterfalse, pairwise
+from operator import or_
 from typing import NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS, normalise
+from branchwise.eval import word_lists as lists
 from branchwise.eval.name_words import name_words, singular
-from branchwise.eval.word_lists import (
-    AREAS,
-    COMMON_WORDS,
-    COMPANY_FORMS,
-    COUNTRIES,
-    DESCRIBED,
-    FUNCTION_WORDS_OF_KEYS,
-    GENERATIONS,
-    KINDS,
-    MONTHS,
-    NEED_A_PHRASE,
-    RANKS,
-    REGIONS,
-    SIDES,
-    SITES,
-    STATES,
-)
 
 _BRACKET = re.compile(r"(.*[^\s(（\[])\s*[(（\[]((?:[^][()（）]|\([^()]*\))*)[])）]\s*", re.DOTALL)
 _BORN = re.compile(r"(.*[^\s,])[\s,]+((?:born|b\.)\s.*)", re.DOTALL | re.IGNORECASE)
 _TAIL = re.compile(r"(.*?[^\s,])(?:\s*,\s+|\s+[-–—]\s+)(\S.*)", re.DOTALL)
 _COMPANY = re.compile(
-    rf"(.*[^\s,])[\s,]+((?:{'|'.join(sorted(COMPANY_FORMS))})\.?)\s*", re.DOTALL | re.IGNORECASE
+    rf"(.*[^\s,])[\s,]+((?:{'|'.join(sorted(lists.COMPANY_FORMS))})\.?)\s*",
+    re.DOTALL | re.IGNORECASE,
 )
 _LIST = re.compile(r"\band\b|&")
 _CLOSING = tuple("])）")
 _MAY_QUALIFY = re.compile(
-    rf",|\s(?:[-–—]|born|b\.|of|in|from|by|{'|'.join(sorted(COMPANY_FORMS))})\b"
-    rf"|\s[-–—]\s|(?:{'|'.join(MONTHS)})",
+    rf",|\s(?:[-–—]|born|b\.|of|in|from|by|{'|'.join(sorted(lists.COMPANY_FORMS))})\b"
+    rf"|\s[-–—]\s|(?:{'|'.join(lists.MONTHS)})",
     re.IGNORECASE,
 )
 _LONG_REGION = re.compile(
-    rf"\b(?:{'|'.join(sorted((r for r in REGIONS if ' ' in r), reverse=True))})\b", re.IGNORECASE
+    rf"\b(?:{'|'.join(sorted((r for r in lists.REGIONS if ' ' in r), reverse=True))})\b",
+    re.IGNORECASE,
 )
 _MAGNITUDE = re.compile(r"(?:hundred|thousand|[mbtr]+illion|dozen|per ?cent|%)", re.IGNORECASE)
 _CAPITALS = re.compile(r"[A-Z]{2,5}(?: [A-Z]{2,5})*")
@@ -81,24 +68,21 @@ _BROADER = {
     **dict.fromkeys(("physicist", "chemist", "mathematician", "biologist"), "scientist"),
     **dict.fromkeys(("painter", "sculptor"), "artist"),
 }
-_SAYS_NOTHING = (
-    FUNCTION_WORDS_OF_KEYS
-    | COMPANY_FORMS
-    | frozenset(("person", "people", "disambiguation", "thing", "work", "title", "name"))
+_SAYS_NOTHING = lists.FUNCTION_WORDS_OF_KEYS.union(
+    lists.COMPANY_FORMS, ["person", "people", "disambiguation", "thing", "work", "title", "name"]
 )
 _REGNAL = re.compile(r"[^\W\d_]\s+[IVX]{1,5}\Z")
-_DATED = re.compile(rf"((?:{'|'.join(MONTHS)}) \d\d?) ([12]\d{{3}})")
-_OPENS_DATE = re.compile(rf"(?:{'|'.join(MONTHS)}) \d+ [12]\d{{3}} \S+ \d")
+_DATED = re.compile(rf"((?:{'|'.join(lists.MONTHS)}) \d\d?) ([12]\d{{3}})")
+_OPENS_DATE = re.compile(rf"(?:{'|'.join(lists.MONTHS)}) \d+ [12]\d{{3}} \S+ \d")
 _OPENS_PHRASE = re.compile(r"(?:of|in|from|by)\s")
-_NO_NAMES = KINDS | COMPANY_FORMS | FUNCTION_WORDS_OF_KEYS | frozenset(MONTHS)
+_NO_NAMES = lists.KINDS.union(lists.COMPANY_FORMS, lists.FUNCTION_WORDS_OF_KEYS, lists.MONTHS)
+_ENDING = re.compile(r"(?:(?:i?an?|ese|ish|i|ia|e|o|ic|y)s?)$")
 _STEM = 4
 
 
 class ComparedName(NamedTuple):
     """A text as it is compared: its key, the key of its head, and what it says beside that.
-
-    `certain`: the rest can only be a qualifier; else it is one where gold says the same.
-    """
+    `certain`: the rest can only be a qualifier; else it is one where gold says the same."""
 
     key: str
     head: str
@@ -127,7 +111,6 @@ class Traits:
 
     @property
     def names(self) -> frozenset[str]:
-        """All proper names."""
         return self.adjectives | self.places | self.makers
 
     def __or__(self, other: "Traits") -> "Traits":
@@ -204,8 +187,8 @@ def _is_closed(qualifier: str) -> bool:
     """Whether it says where a place is, or all of it is years, kinds, ranks and abbreviations."""
     *parts, last = qualifier.split(",")
     key = normalise(last)
-    is_region = key in REGIONS or (last.strip().isupper() and key in STATES)
-    if is_region or not COUNTRIES.isdisjoint(name_words(last).all[-1:]):
+    is_region = key in lists.REGIONS or (last.strip().isupper() and key in lists.STATES)
+    if is_region or not lists.COUNTRIES.isdisjoint(name_words(last).all[-1:]):
         return all(part.strip() and " and " not in f" {part}" and "&" not in part for part in parts)
     return all(map(_is_closed_part, (*parts, last)))
 
@@ -215,28 +198,26 @@ def _is_located(head: str, qualifier: str) -> bool:
     if _LIST.search(qualifier):
         return False
     ends = [part.split()[-1:] for part in (head.lower(), *qualifier.lower().split(","))]
-    if ends[0] and ends[0][0] in SITES:
-        return not any(end and end[0] in SITES for end in ends[1:])
-    return not AREAS.isdisjoint(qualifier.lower().replace(",", " ").split())
+    if ends[0] and ends[0][0] in lists.SITES:
+        return not any(end and end[0] in lists.SITES for end in ends[1:])
+    return not lists.AREAS.isdisjoint(qualifier.lower().replace(",", " ").split())
 
 
 def _is_described(head: str, qualifier: str) -> bool:
-    """Whether "of", "in", "from" or "by" and what follows are not part of the name.
-
-    Beside a king's number, an office, a site ("in"), what has no capital ("miners in 1905"), and a
-    word that is a person's name, or a place's: "Thales of Miletus".
-    """
+    """Whether "of", "in", "from" or "by" and what follows are not part of the name: beside a king's
+    number, an office, a site ("in"), what has no capital ("miners in 1905"), and a word that is a
+    person's name, or a place's: "Thales of Miletus"."""
     *before, last = head.split()
     noun = last.lower()
-    if head[0].islower() or noun in DESCRIBED or _REGNAL.search(head):
+    if head[0].islower() or noun in lists.DESCRIBED or _REGNAL.search(head):
         return True
     if not qualifier.lower().startswith("of"):
-        return noun in SITES
+        return noun in lists.SITES
     return not (
         before
-        or noun in COMMON_WORDS
-        or singular(noun) in KINDS
-        or singular(noun) in NEED_A_PHRASE
+        or noun in lists.COMMON_WORDS
+        or singular(noun) in lists.KINDS
+        or singular(noun) in lists.NEED_A_PHRASE
         or not _NAME_AFTER_OF.match(qualifier)
     )
 
@@ -247,22 +228,18 @@ def _is_closed_part(part: str) -> bool:
     if words == ["sr"]:
         return True
     if _CAPITALS.fullmatch(part.strip(" .")):
-        return GENERATIONS.isdisjoint(words)
-    known = (*_BIRTH, *_DEATH, *COMPANY_FORMS)
-    return not RANKS.isdisjoint((*words, *content)) or all(
-        word in KINDS or word in COUNTRIES or word in known or _YEAR.fullmatch(word)
+        return lists.GENERATIONS.isdisjoint(words)
+    known = (*_BIRTH, *_DEATH, *lists.COMPANY_FORMS)
+    return not lists.RANKS.isdisjoint((*words, *content)) or all(
+        word in lists.KINDS or word in lists.COUNTRIES or word in known or _YEAR.fullmatch(word)
         for word in words
     )
 
 
 @lru_cache(maxsize=16_384)
 def traits_in(text: str) -> Traits:
-    """What a qualifier or a description says."""
-    traits = NOTHING
     joined = _LONG_REGION.sub(lambda match: match[0].replace(" ", ""), text[:MAX_CHARACTERS])
-    for part in _PARTS.split(joined):
-        traits |= _traits_in_part(part)
-    return traits
+    return reduce(or_, map(_traits_in_part, _PARTS.split(joined)), NOTHING)
 
 
 def _traits_in_part(part: str) -> Traits:
@@ -272,10 +249,10 @@ def _traits_in_part(part: str) -> Traits:
     spans = [0, *(match.start() for match in _PREPOSITION.finditer(part)), len(part)]
     pieces = [part[start:end] for start, end in pairwise(spans)]
     values: dict[str, set[str]] = defaultdict(set)
-    nouns = [w for w in _WORD.findall(pieces[0]) if w.lower() in KINDS or w[0].islower()]
+    nouns = [w for w in _WORD.findall(pieces[0]) if w.lower() in lists.KINDS or w[0].islower()]
     if nouns and (noun := singular(nouns[-1].lower())) not in _SAYS_NOTHING:
         values["nouns"].add(_SYNONYMS.get(noun, noun))
-    if sides := [word.lower() for word in _WORD.findall(part) if word.lower() in SIDES]:
+    if sides := [word.lower() for word in _WORD.findall(part) if word.lower() in lists.SIDES]:
         values["sides"].add(singular(sides[0]))
     event = "years"
     for number, piece in enumerate(pieces):
@@ -287,7 +264,7 @@ def _traits_in_part(part: str) -> Traits:
         if words and words[0].lower() in _BIRTH | _DEATH:
             event = "born" if words[0].lower() in _BIRTH else "died"
         for word in words:
-            state = STATES.get(word.lower(), "") if word.isupper() else ""
+            state = lists.STATES.get(word.lower(), "") if word.isupper() else ""
             shown = state.replace(" ", "") or word
             for value in name_words(shown).all:
                 if _YEAR.fullmatch(value):
@@ -301,13 +278,8 @@ def _traits_in_part(part: str) -> Traits:
 
 def traits_of(names: Iterable[ComparedName], head: str, descriptions: Iterable[str]) -> Traits:
     """What forms with this head, and descriptions, say of their bearer."""
-    traits = NOTHING
-    for name in names:
-        if name.qualifier and name.head == head:
-            traits |= traits_in(name.qualifier)
-    for description in descriptions:
-        traits |= traits_in(description)
-    return traits
+    own = [name.qualifier for name in names if name.qualifier and name.head == head]
+    return reduce(or_, map(traits_in, (*own, *descriptions)), NOTHING)
 
 
 def _share_nouns(ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -318,13 +290,11 @@ def _share_nouns(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 def _share_names(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     """Whether one is of both, as name or as adjective: "Velmara", "Velmaran"."""
-    stems, their_stems = ({_stem(n) for n in names if len(n) >= _STEM} for names in (ours, theirs))
+    stems, their_stems = (
+        {_ENDING.sub("", name) for name in names if len(name) >= _STEM} for names in (ours, theirs)
+    )
     return bool(ours & theirs or stems & their_stems)
 
 
 def _is_of_a_country(word: str) -> bool:
-    return word in COUNTRIES or bool(re.search(r"(?:an|ish|ese|ic|i)$", word))
-
-
-def _stem(word: str) -> str:
-    return re.sub(r"(?:(?:i?an?|ese|ish|i|ia|e|o|ic|y)s?)$", "", word)
+    return word in lists.COUNTRIES or word.endswith(("an", "ish", "ese", "ic", "i"))

@@ -86,22 +86,17 @@ def find_reach(
     seconds: float = 0.0,
     progress: Progress = silent,
 ) -> Reach:
-    """Look up what the sources of a run have of the gold answers.
-
-    Time grows with the corpus (its lines are read once, until every supporting passage was seen),
+    """Look up what the sources of a run have of the gold answers. Time grows with the corpus,
     memory with what is looked for. `seconds`: how long every passage may be searched for mentions
     of answers without support; what would take longer is left. Progress is in passages. A source
-    that is gone is unknown, no error.
-    """
+    that is gone is unknown, no error."""
     wanted = wanted_pairs(questions)
     entities = [entity for pairs in wanted.values() for entity in pairs.values()]
     holdings = [
         Holding(why=f"what the tool {name} could give is not known") for name in sources.others
     ]
-    if sources.corpus:
-        holdings.append(
-            corpus_holding(sources.corpus, entities, seconds=seconds, progress=progress)
-        )
+    if corpus := sources.corpus:
+        holdings.append(corpus_holding(corpus, entities, seconds=seconds, progress=progress))
     if sources.kg:
         holdings.append(kg_holding(sources.kg, entities))
     within: dict[GoldKey, dict[GoldPair, bool | None]] = {gold: {} for gold in wanted}
@@ -130,10 +125,8 @@ def find_reach(
 
 
 def reach_key(questions: Iterable[Question], sources: Sources, *, seconds: float = 0.0) -> str:
-    """What a reach is kept under: 16 hexadecimal digits of a SHA-256 of all it depends on.
-
-    That is the digests of corpus and graph, the tools, and what is looked for; no paths.
-    """
+    """What a reach is kept under: 16 hexadecimal digits of a SHA-256 of all it depends on: digests
+    of corpus and graph, the tools, and what is looked for; no paths."""
     import orjson
 
     looked_for = {"id", "branches", "alternatives"}

@@ -41,8 +41,8 @@ class RankingMeasure:
         parts = re.fullmatch(r"([A-Za-z]+)@(\d{1,4})", text.strip())
         where = f"--measure {text}"
         if not parts or not 1 <= int(parts[2]) <= _MOST:
-            what = f"is not NAME@K with a K of 1 to {_MOST:,}"
-            raise InputError(what, where=where, remedy="write nDCG@10")
+            problem = f"is not NAME@K with a K of 1 to {_MOST:,}"
+            raise InputError(problem, where=where, remedy="write nDCG@10")
         kind = {kind.casefold(): kind for kind in _NAMES}.get(parts[1].casefold())
         if kind is None:
             near = did_you_mean(parts[1], _NAMES)
@@ -56,7 +56,7 @@ class RankingMeasure:
 @dataclass(frozen=True)
 class JudgedQuery:
     """A query and its judged passages, some of them relevant; `alternatives`: those of further gold
-    sets of its question. A score is the best over all."""
+    sets. A score is the best over all."""
 
     id: str
     text: str
@@ -69,7 +69,6 @@ class JudgedQuery:
 
     @property
     def relevant(self) -> Set[str]:
-        """Ids of passages that are relevant by any of its judgements."""
         return {id for grades in self.judgements for id, grade in grades.items() if grade > 0}
 
 
@@ -81,18 +80,14 @@ class RetrieverScores:
     values: Mapping[RankingMeasure, Sequence[float]]
 
     def means(self) -> dict[RankingMeasure, Aggregate]:
-        """Means over queries with their bootstrap intervals."""
         means = aggregate({str(measure): values for measure, values in self.values.items()})
         return {measure: means[str(measure)] for measure in self.values}
 
 
 @dataclass(frozen=True)
 class RetrievalEvaluation:
-    """What retrievers of a corpus scored.
-
-    `unjudged`: questions that no passage is known to be relevant to, which are left out.
-    `missing`: how many of the `judged` passages the corpus lacks; they count as not found.
-    """
+    """What retrievers of a corpus scored. `unjudged`: questions without a relevant passage, left
+    out. `missing`: of the `judged` passages, those that the corpus lacks; they are not found."""
 
     measures: tuple[RankingMeasure, ...]
     queries: tuple[JudgedQuery, ...]
@@ -105,10 +100,8 @@ class RetrievalEvaluation:
 def judged_queries(
     questions: Sequence[Question], judgements: Mapping[str, PassageGrades] | None = None
 ) -> list[JudgedQuery]:
-    """The questions that have relevant passages: by judgements, or their own.
-
-    Raises InputError where none has any.
-    """
+    """The questions that have relevant passages: by judgements, or their own. Raises InputError
+    where none has any."""
     queries = []
     for question in questions:
         grades = grades_of(question) if judgements is None else [judgements.get(question.id, {})]
@@ -131,12 +124,10 @@ def evaluate_retrievers(
     unjudged: int = 0,
     progress: Progress = silent,
 ) -> RetrievalEvaluation:
-    """Search every query with every retriever, and score the rankings as they are.
-
-    A query for which nothing is found scores 0. A passage with the id of the query itself is not
-    part of its ranking, as in BEIR. Progress is in searches. Raises InputError where the corpus
-    has none of the judged passages, and RetrieverError where a retriever does not answer.
-    """
+    """Search every query with every retriever, and score the rankings as they are. A query for
+    which nothing is found scores 0. A passage with the id of the query itself is not part of its
+    ranking, as in BEIR. Progress is in searches. Raises InputError where the corpus has none of the
+    judged passages, and RetrieverError where a retriever does not answer."""
     judged = {id for query in queries for id in query.relevant}
     lacking = set(judged)
     for row in range(len(corpus)):
@@ -144,23 +135,20 @@ def evaluate_retrievers(
         if not lacking:
             break
     if len(lacking) == len(judged):
-        raise InputError(
-            "none of the passages that the questions name is in the corpus",
-            where=str(corpus.path),
-            remedy="build it from the collection that they were judged on",
-        )
+        problem = "none of the passages that the questions name is in the corpus"
+        remedy = "build it from the collection that they were judged on"
+        raise InputError(problem, where=str(corpus.path), remedy=remedy)
     scores: list[RetrieverScores] = []
     searches = len(retrievers) * len(queries)
     for retriever in retrievers:
         rankings: dict[str, dict[str, float]] = {}
         depth = max(measure.cutoff for measure in measures)
         for start in range(0, len(queries), _BATCH):
-            some = queries[start : start + _BATCH]
-            hits = retriever.search([query.text for query in some], depth + 1)
-            for query, own in zip(some, hits, strict=True):
+            batch = queries[start : start + _BATCH]
+            hits = retriever.search([query.text for query in batch], depth + 1)
+            for query, own in zip(batch, hits, strict=True):
                 ids = [hit.passage.id for hit in own if hit.passage.id != query.id][:depth]
-                # A passage's score is its rank, so that nothing but the retriever orders those
-                # whose own scores are equal.
+                # By rank, so that nothing but the retriever orders those of equal scores.
                 rankings[query.id] = {id: -float(rank) for rank, id in enumerate(ids)}
             progress(len(scores) * len(queries) + len(rankings), searches)
         values = _values(queries, rankings, measures)

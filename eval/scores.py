@@ -21,20 +21,16 @@ from branchwise.eval.tasks import Column, Metrics, Task, Total, get_task, totals
 if TYPE_CHECKING:
     from branchwise.eval.plugin_metrics import MetricPlugin
 
-
 _LATER = frozenset({"metrics", "decoding", "variant", "pairs"})
 SUBSETS = ("all", "ambiguous", "unambiguous")
 
 
 @dataclass(frozen=True)
 class ItemScore:
-    """One item's metrics; None is unscored on purpose.
-
-    `matcher` says what aligned its branches where a model was to (`llm`, or `lexical` where that
-    brought nothing, which `problem` explains); `accepted` is what a judge settled. `failures`: by
-    plug-in metric, why it has no value. `gold_set`: which of its question's gold sets it was scored
-    against, from 0, where there are several.
-    """
+    """One item's metrics; None is unscored on purpose. `matcher`: what aligned its branches where a
+    model was to (`llm`, or `lexical` for the reason in `problem`); `accepted`: what a judge
+    settled. `failures`: by plug-in metric, why it has no value. `gold_set`: which of several gold
+    sets it was scored against, from 0."""
 
     id: str
     epoch: int
@@ -79,7 +75,6 @@ _Row = TypeVar("_Row", bound=_OfQuestion)
 
 
 def of_subset(rows: Iterable[_Row], subset: str) -> list[_Row]:
-    """The rows of one of `SUBSETS`."""
     wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
     return [row for row in rows if row.ambiguous in wanted]
 
@@ -88,14 +83,14 @@ def aggregates_of(
     rows: Sequence[ItemScore], metrics: Sequence[str], totals: Mapping[str, Total] = {}
 ) -> dict[str, Aggregate]:
     """Each metric over the questions of the rows: its mean, or what `totals` has for it."""
-    means = [metric for metric in metrics if metric not in totals]
-    aggregates = aggregate({metric: question_means(rows, metric) for metric in means})
-    summed = {
-        metric: Summed([*question_sums(rows, total).values()], total.of)
-        for metric in metrics
-        if (total := totals.get(metric))
-    }
-    aggregates |= aggregate_all_sums(summed)
+    means: dict[str, list[float | None]] = {}
+    summed: dict[str, Summed] = {}
+    for metric in metrics:
+        if total := totals.get(metric):
+            summed[metric] = Summed([*question_sums(rows, total).values()], total.of)
+        else:
+            means[metric] = question_means(rows, metric)
+    aggregates = aggregate(means) | aggregate_all_sums(summed)
     return {metric: aggregates[metric] for metric in metrics}
 
 
@@ -123,12 +118,8 @@ def question_sums(rows: Iterable[ItemScore], total: Total) -> dict[str, tuple[fl
 def question_means(rows: Iterable[ItemScore], metric: str) -> list[float | None]:
     """Mean of a metric over the scored epochs of each question, in order of first mention; None
     where none is."""
-    by_question: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        values = by_question[row.id]
-        if (value := row.metrics[metric]) is not None:
-            values.append(value)
-    return [sum(values) / len(values) if values else None for values in by_question.values()]
+    vectors = question_sums(rows, Total((metric,), float)).values()
+    return [None if vector is None else vector[0] for vector in vectors]
 
 
 def question_deviation(rows: Iterable[ItemScore], metric: str) -> float | None:
@@ -142,11 +133,9 @@ class Scorer:
     """What scores depend on besides the items; its digest names them in a run's store.
 
     `model` and `judge`: the models that aligned branches and accepted answers, without their
-    addresses; `prompts`: digest of what they were told. None where names alone decide. `metrics`:
-    further ones, of plug-ins, each as its column and its source (`MetricPlugin.to_json`).
-    `decoding`: by role what `model` and `judge` were called with, where a system says it.
-    `variant`: another way to score the task's items; `pairs`: which of their pairs a judge graded,
-    where these are not all.
+    addresses, None where names alone decide; `prompts`: digest of what they were told. `metrics`:
+    of plug-ins, each as its column and its source. `decoding`: by role, where a system says it.
+    `variant`: another way to score the task's items; `pairs`: which a judge graded, if not all.
     """
 
     task: str
@@ -169,7 +158,6 @@ class Scorer:
 
     @property
     def scored_task(self) -> Task:
-        """The task, or the variant of it, whose columns and metrics these are."""
         return get_task(self.task, self.variant)
 
     @property
@@ -192,10 +180,10 @@ class Scorer:
 class Counts:
     """How items ended. A failed one counts 0; `answered` gave at least one entity or output.
 
-    A format error is an answer that could not be read; its item is not failed, but empty.
-    `missing` are questions that a predictions file does not answer: empty too. `pending` items of
-    a run have not ended: they are in no mean yet. Of a `cut` one a reply of the agent met the token
-    limit; it counts as it was read. `interrupted` ones failed since their server broke off.
+    A format error is an answer that could not be read, `missing` a question that a predictions file
+    does not answer: both are empty, not failed. `pending` items of a run are in no mean yet. A
+    reply of a `cut` one met the token limit; `interrupted` ones failed since their server broke
+    off.
     """
 
     items: int
@@ -227,8 +215,7 @@ class Scores:
 
     @property
     def failures(self) -> list[tuple[str, ItemScore]]:
-        """Metric and item, wherever a plug-in's metric brought nothing; `ItemScore.failures` says
-        why."""
+        """Metric and item, wherever a plug-in's metric brought nothing."""
         return [(metric, item) for item in self.items for metric in item.failures]
 
     def without_plugins(self) -> "Scores":
@@ -250,7 +237,6 @@ class Scores:
         return self.aggregates[subset].get(metric, Aggregate(None, 0, None, None))
 
     def questions(self, subset: str) -> int:
-        """How many questions a subset has, scored or not."""
         return len({item.id for item in of_subset(self.items, subset)})
 
     def to_json(self) -> dict[str, Any]:
@@ -286,13 +272,10 @@ def score_items(
     scorer: Scorer | None = None,
     metrics: Sequence["MetricPlugin"] = (),
 ) -> Scores:
-    """Score items of one question set; their order changes nothing.
-
-    A failed item is scored with an empty prediction, even if it holds one, and one whose question
-    has alternatives by its best gold set (`best_gold_sets`). `scorer` describes the
-    scoring where models took part in it; without one it is the task's own. `metrics`: further
-    ones, of plug-ins; where one brings nothing the item is unscored, and says why.
-    """
+    """Score items of one question set; their order changes nothing. A failed item is scored with an
+    empty prediction, and one whose question has alternatives by its best gold set
+    (`best_gold_sets`). `scorer`: by default the task's own. `metrics`: of plug-ins; where one
+    brings nothing the item is unscored, and says why."""
     decided = best_gold_sets(task, items)
     ordered = sorted(decided, key=lambda item: (item.question.id, item.epoch))
     shown = any(item.evidence.passages for item in ordered)

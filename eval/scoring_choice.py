@@ -26,11 +26,10 @@ class ScoringChoice:
     """What the user chose for scoring.
 
     `matcher`: `lexical` (names alone), `llm` (a model aligns branches), or `both`, beside each
-    other. `model`: the matcher's model spec. `judge_entities`: whether a model settles answers that
-    normalisation and aliases do not; `judge`: its model spec. Specs that are None are filled in by
-    `resolved`. `metrics`: specs of further metrics, which are plug-ins. Where answers are free text
-    the judge grades them: `judge_pairs` says which pairs. `variant`: how a task is scored that is
-    scored in several ways; None: by the way that each task has by itself.
+    other; `model`: its spec. `judge_entities`: whether a model settles answers that normalisation
+    and aliases do not, or grades free text (`judge_pairs`: which pairs); `judge`: its spec. Specs
+    that are None are filled in by `resolved`. `metrics`: specs of plug-ins. `variant`: how a task
+    is scored that is scored in several ways; None: in its own way.
     """
 
     matcher: MatcherKind = "lexical"
@@ -48,11 +47,9 @@ class ScoringChoice:
     def to_json(self) -> dict[str, Any]:
         """What a run keeps of it: nothing where names alone decide and nothing is added."""
         later = ("judge_pairs", "variant", "metrics")
-        kept = {name: value for name, value in asdict(self).items() if name not in later}
-        set_here = {name: getattr(self, name) for name in later}
-        changed = {k: v for k, v in set_here.items() if v != getattr(BY_NAMES, k)}
-        if self.metrics:
-            changed["metrics"] = list(self.metrics)
+        settings = asdict(self) | {"metrics": list(self.metrics)}
+        kept = {name: value for name, value in settings.items() if name not in later}
+        changed = {k: settings[k] for k in later if getattr(self, k) != getattr(BY_NAMES, k)}
         return (kept if self.asks else {}) | changed
 
     @classmethod
@@ -66,10 +63,8 @@ class ScoringChoice:
         judge_pairs: JudgePairs | None = None,
         variant: str | None = None,
     ) -> Self:
-        """Read `--matcher`: a kind, a model spec (which means `llm` with it), or `both:SPEC`.
-
-        `judge` alone asks for judging, too. Raises InputError for anything else.
-        """
+        """Read `--matcher`: a kind, a model spec (which means `llm` with it), or `both:SPEC`. A
+        `judge` alone asks for judging, too. Raises InputError for anything else."""
         kind, colon, model = matcher.strip().partition(":")
         if kind not in ("llm", "both"):
             (kind, model), colon = _kind_or_model(matcher.strip()), ""
@@ -81,45 +76,43 @@ class ScoringChoice:
         chosen: MatcherKind = next(known for known in KINDS if known == kind)
         asked = judge_entities or judge is not None
         if judge_pairs and not asked:
-            what = "--judge-pairs has no effect: nothing is graded"
-            raise InputError(what, remedy=_remedy("judge"))
-        own = {"judge_pairs": judge_pairs, "variant": variant}
-        given: dict[str, Any] = {name: value for name, value in own.items() if value}
-        return cls(chosen, model or None, asked, judge, tuple(metrics), **given)
+            problem = "--judge-pairs has no effect: nothing is graded"
+            raise InputError(problem, remedy=_remedy("judge"))
+        pairs = judge_pairs or BY_NAMES.judge_pairs
+        return cls(chosen, model or None, asked, judge, tuple(metrics), pairs, variant or None)
 
     @property
     def asks(self) -> bool:
-        """Whether any model is needed."""
         return self.matcher != "lexical" or self.judge_entities
 
     def check_task(self, task: str, where: str | None = None) -> None:
-        """Raise InputError if the task is not scored in such a way, or if a model is to do what has
-        no meaning for its answers."""
+        """Raise InputError if the task is not scored in such a way, or not by a model."""
         known = variants_of(task)
         if self.variant is not None and self.variant not in known:
             ways = f"its variants are {', '.join(known)}" if known else "leave it out"
             if now := get_task(task).former_variants.get(self.variant):
                 ways = f"it is called {now} now; {ways}"
-            what = f"the task {task} has no variant {self.variant!r}"
-            raise SettingError("variant", what, where=where, remedy=ways)
+            problem = f"the task {task} has no variant {self.variant!r}"
+            raise SettingError("variant", problem, where=where, remedy=ways)
         if self.variant is not None and is_graded(task) and not self.judge_entities:
-            what = f"the variant {self.variant} has no effect: nothing is graded"
-            raise SettingError("variant", what, where=where, remedy=_remedy("judge"))
+            problem = f"the variant {self.variant} has no effect: nothing is graded"
+            raise SettingError("variant", problem, where=where, remedy=_remedy("judge"))
         if self.judge_pairs != BY_NAMES.judge_pairs and self.pairs_of(task) == "placed":
-            what = f"judge_pairs has no effect: the variant {self.variant} pairs by position"
-            raise SettingError("judge_pairs", what, where=where, remedy="leave it out")
+            problem = f"judge_pairs has no effect: the variant {self.variant} pairs by position"
+            raise SettingError("judge_pairs", problem, where=where, remedy="leave it out")
         if is_graded(task):
             if self.matcher != "lexical":
-                what = f"the task {task} is not matched by a model"
-                raise InputError(what, where=where, remedy="leave out --matcher, or name a --judge")
+                problem = f"the task {task} is not matched by a model"
+                raise InputError(
+                    problem, where=where, remedy="leave out --matcher, or name a --judge"
+                )
         elif self.judge_pairs != BY_NAMES.judge_pairs:
-            what = f"the task {task} is not graded by a model"
-            raise InputError(what, where=where, remedy="leave out --judge-pairs")
+            problem = f"the task {task} is not graded by a model"
+            raise InputError(problem, where=where, remedy="leave out --judge-pairs")
         elif self.asks and not is_attributable(task):
+            problem = f"the task {task} is not scored by a model"
             remedy = "leave out --matcher and --judge-entities"
-            raise InputError(
-                f"the task {task} is not scored by a model", where=where, remedy=remedy
-            )
+            raise InputError(problem, where=where, remedy=remedy)
 
     def variant_of(self, task: str) -> str:
         """How the task's items are scored (`get_task`); empty for its own way."""
@@ -130,9 +123,8 @@ class ScoringChoice:
 
     def pairs_of(self, task: str) -> GradedPairs:
         """Which pairs of the task's properties a judge grades."""
-        return (
-            "placed" if get_task(task, self.variant_of(task)).pairs_by_place else self.judge_pairs
-        )
+        by_place = get_task(task, self.variant_of(task)).pairs_by_place
+        return "placed" if by_place else self.judge_pairs
 
     def check_ready(self, keys: Keys = NO_KEYS) -> None:
         """Raise InputError where a model of the resolved choice could not be asked (`check_ready`
@@ -143,7 +135,6 @@ class ScoringChoice:
 
     @property
     def options(self) -> str:
-        """As it is written on the command line."""
         matcher = f"{self.matcher}:{self.model}" if self.model else self.matcher
         judge = f" --judge {self.judge}" if self.judge else " --judge-entities"
         pairs = f" --judge-pairs {self.judge_pairs}" if self.judge_pairs != "all" else ""
@@ -152,10 +143,8 @@ class ScoringChoice:
         return f"--matcher {matcher}{judged}{variant}"
 
     def resolved(self, system: Mapping[str, Any] | None) -> Self:
-        """With the models filled in: the run's own for the role, else the run's agent.
-
-        Raises InputError if there is none, or if it is `offline`, which cannot judge.
-        """
+        """With the models filled in: the run's own for the role, else the run's agent. Raises
+        InputError if there is none, or if it is `offline`, which cannot judge."""
         matcher = self._model("matcher", self.model, system) if self.matcher != "lexical" else None
         judge = self._model("judge", self.judge, system) if self.judge_entities else None
         return replace(self, model=matcher, judge=judge)
@@ -166,8 +155,8 @@ class ScoringChoice:
         if spec is None:
             raise InputError(f"no model is named as {role}", remedy=_remedy(role))
         if spec == "offline":
-            what = f"offline cannot be the {role}: it is not a model"
-            raise InputError(what, remedy=_remedy(role))
+            problem = f"offline cannot be the {role}: it is not a model"
+            raise InputError(problem, remedy=_remedy(role))
         if is_replay(str(spec)):
             raise no_replay(role)
         return located(str(spec))
@@ -203,15 +192,13 @@ class CheckChoice(NamedTuple):
 
     @property
     def options(self) -> str:
-        """As it is written on the command line."""
         beside = f" --judge-beside {self.beside}" if self.beside else ""
         return f"--judge-check {self.items}{beside}"
 
     def require_grades(self, choice: ScoringChoice, task: str) -> None:
-        """Raise InputError where no judge grades the task's answers."""
         if not (choice.judge_entities and is_graded(task)):
-            what = f"{self.options.split()[0]} has no effect: nothing is graded"
-            raise InputError(what, remedy="name a --judge, for a task with answers in free text")
+            problem = f"{self.options.split()[0]} has no effect: nothing is graded"
+            raise InputError(problem, remedy="name a --judge, for a task with answers in free text")
 
 
 def check_of(items: int | None, beside: str | None) -> CheckChoice | None:

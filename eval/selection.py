@@ -17,10 +17,8 @@ MOST_SHARDS = 10_000
 
 @dataclass(frozen=True)
 class Shard:
-    """Part `number` (from 1) of `of` parts of a question set.
-
-    A question's part depends on its id alone, so machines that know nothing of each other agree.
-    """
+    """Part `number` (from 1) of `of` parts of a question set. A question's part depends on its id
+    alone, so machines that know nothing of each other agree."""
 
     number: int
     of: int
@@ -33,11 +31,9 @@ class Shard:
             shard = cls(int(number), int(of))
             if 1 <= shard.number <= shard.of <= MOST_SHARDS:
                 return shard
-        raise InputError(
-            f"{text[:40]!r} is not a shard",
-            where="--shard",
-            remedy=f"write 1/4 to 4/4 for four shards; there are at most {MOST_SHARDS:,}",
-        )
+        problem = f"{text[:40]!r} is not a shard"
+        remedy = f"write 1/4 to 4/4 for four shards; there are at most {MOST_SHARDS:,}"
+        raise InputError(problem, where="--shard", remedy=remedy)
 
     def holds(self, id: str) -> bool:
         """Whether the question with this id is in it: the first 8 bytes of SHA-256 over the id, as
@@ -59,26 +55,19 @@ class Selection:
 
     def of(self, questions: QuestionSet) -> QuestionSet:
         """The chosen questions, in order; InputError for an unknown id, or if none are left."""
-        chosen = questions.questions
+        chosen, source = questions.questions, questions.source
         if self.ids is not None:
             wanted = set(self.ids)
-            missing = sorted(wanted - {q.id for q in chosen})
-            if missing:
-                raise InputError(
-                    f"no question has the id {missing[0]!r}",
-                    where=questions.source,
-                    remedy="check the ids that were asked for",
-                )
-            chosen = tuple(q for q in chosen if q.id in wanted)
+            if missing := wanted - {question.id for question in chosen}:
+                problem = f"no question has the id {min(missing)!r}"
+                raise InputError(problem, where=source, remedy="check the ids that were asked for")
+            chosen = tuple(question for question in chosen if question.id in wanted)
         if self.sample is not None:
             chosen = questions.part(chosen).sample(self.sample, self.sample_seed).questions
         chosen = chosen[: None if self.limit is None else max(self.limit, 0)]
         if self.shard is not None:
-            chosen = tuple(q for q in chosen if self.shard.holds(q.id))
+            chosen = tuple(question for question in chosen if self.shard.holds(question.id))
         if not chosen:
-            raise InputError(
-                "no questions are left to run",
-                where=questions.source,
-                remedy="choose a larger --limit, other --ids or fewer shards",
-            )
+            remedy = "choose a larger --limit, other --ids or fewer shards"
+            raise InputError("no questions are left to run", where=source, remedy=remedy)
         return questions.part(chosen)

@@ -41,8 +41,7 @@ _SAMPLE = 2.0
 
 @dataclass(frozen=True)
 class SearchedCorpus:
-    """The corpus that was searched: its folder and SHA-256, None where nothing says. `served`: by a
-    retrieval server, which alone knows what it searches."""
+    """The corpus that was searched: its folder and SHA-256; `served` by a retrieval server."""
 
     path: Path | None = None
     sha256: str | None = None
@@ -59,8 +58,7 @@ class SearchedKg:
 
 @dataclass(frozen=True)
 class Sources:
-    """What a run's tools searched, not what the system had but no tool for; `others`: the names of
-    tools that ask anything else."""
+    """What a run's tools searched; `others`: the names of tools that ask anything else."""
 
     corpus: SearchedCorpus | None = None
     kg: SearchedKg | None = None
@@ -84,14 +82,13 @@ def run_sources(
     names = tool_names(identity)
     folder = corpus or (Path(system["corpus"]) if system.get("corpus") else None)
     built, retriever = identity.get("kg") or {}, identity.get("retriever") or {}
+    served = retriever.get("kind") == "http"
+    searched = SearchedCorpus(folder, _corpus_sha256(retriever), served)
+    asked = SearchedKg(kg or system.get("kg"), built.get("sha256"))
     return Sources(
-        SearchedCorpus(folder, _corpus_sha256(retriever), retriever.get("kind") == "http")
-        if RETRIEVER in names
-        else None,
-        SearchedKg(kg or system.get("kg"), built.get("sha256"))
-        if set(KG_TOOLS) & set(names)
-        else None,
-        tuple(name for name in names if name != RETRIEVER and name not in KG_TOOLS),
+        searched if RETRIEVER in names else None,
+        asked if set(KG_TOOLS) & set(names) else None,
+        tuple(name for name in names if name not in (RETRIEVER, *KG_TOOLS)),
     )
 
 
@@ -133,7 +130,6 @@ WantedPairs = dict[GoldKey, dict[GoldPair, WantedEntity]]
 
 
 def wanted_pairs(questions: Iterable[Question]) -> WantedPairs:
-    """What to look up for every gold pair of the questions, of alternatives too."""
     wanted: WantedPairs = {}
     for question in questions:
         for number, branches in enumerate(question.gold_sets):
@@ -148,8 +144,8 @@ def wanted_pairs(questions: Iterable[Question]) -> WantedPairs:
 
 @dataclass(frozen=True, kw_only=True)
 class Holding:
-    """What a source has; of this one nothing is known. `why`: in words, why something is unknown.
-    `final`: False where the source could not be read, which may be mended."""
+    """What a source has; of this one nothing is known. `why`: it is unknown, in words. `final`:
+    False where the source could not be read, which may be mended."""
 
     why: str = ""
     final: bool = True
@@ -165,19 +161,18 @@ class Holding:
 
 @dataclass(frozen=True, kw_only=True)
 class _CorpusHolding(Holding):
-    """`passages`: the supporting ones that are there; `mentioned`: forms of entities that some
-    passage mentions, with the first one's id, None where the passages were not read.
-
-    Where gold's passages are all missing, they are another corpus's, and say nothing of this one.
-    """
+    """`passages`: the supporting ones that are there (none: they are another corpus's, and say
+    nothing of this one); `mentioned`: forms of entities that some passage mentions, with the first
+    one's id, None where the passages were not read."""
 
     passages: frozenset[str]
     mentioned: Mapping[tuple[str, ...], str] | None = None
 
     def has(self, wanted: WantedEntity) -> bool | None:
-        if wanted.support and self.passages:
-            return bool(wanted.support & self.passages)
-        return None if self.mentioned is None else wanted.forms in self.mentioned
+        is_named = wanted.support and self.passages
+        if self.mentioned is None and not is_named:
+            return None
+        return self.passage(wanted) is not None
 
     def passage(self, wanted: WantedEntity) -> str | None:
         if wanted.support and self.passages:
@@ -187,8 +182,7 @@ class _CorpusHolding(Holding):
 
 @dataclass(frozen=True, kw_only=True)
 class _KgHolding(Holding):
-    """`qids`: the entities' ids that are in the graph. Dates and numbers have none, and may stand
-    in it as values."""
+    """`qids`: the entities' ids that are in the graph. Dates and numbers have none."""
 
     qids: frozenset[str]
 
@@ -200,11 +194,11 @@ def corpus_holding(
     source: SearchedCorpus, wanted: Collection[WantedEntity], *, seconds: float, progress: Progress
 ) -> Holding:
     """Look into the corpus: one pass for ids and, where it takes at most so many seconds, one for
-    mentions. What that finds is kept beside the corpus, if its folder can be written."""
-    if source.path is None and source.served:
-        return Holding(why="what the retrieval server searches is not known here")
+    mentions, kept beside the corpus if its folder can be written."""
     if source.path is None:
-        return Holding(why="the run does not say where the corpus is that it searched")
+        why = "the run does not say where the corpus is that it searched"
+        served = "what the retrieval server searches is not known here"
+        return Holding(why=served if source.served else why)
     why = "no passage of the corpus is named as their support, and it was not read for mentions"
     try:
         corpus = Corpus.open(source.path)
@@ -270,8 +264,8 @@ def _mentioned(
 
 
 def _contents(corpus: Corpus, seconds: float, progress: Progress) -> Iterator[str]:
-    """The passages of a corpus, one after the other, unless to read them takes longer. What is
-    found is not looked for again, so that the first ones take longest."""
+    """The passages of a corpus. Raises _TakesLongError where the first, which take longest, say
+    that all would take more than so many seconds."""
     began, total = time.monotonic(), len(corpus)
     for done, fields in enumerate(_records(corpus, progress)):
         spent = time.monotonic() - began
@@ -281,7 +275,6 @@ def _contents(corpus: Corpus, seconds: float, progress: Progress) -> Iterator[st
 
 
 def _records(corpus: Corpus, progress: Progress) -> Iterator[dict[str, Any]]:
-    """The lines of a corpus file, each checked to be a JSON object."""
     file: Path = corpus.path / CORPUS_FILE
     total = len(corpus)
     for done, (number, line) in enumerate(read_lines(file)):
@@ -301,8 +294,8 @@ def kg_holding(source: SearchedKg, wanted: Collection[WantedEntity]) -> Holding:
     try:
         folder = kg_folder(Path(source.address))
         if source.sha256 not in (None, read_description(folder).sha256):
-            what = "is no longer the graph that was searched"
-            raise InputError(what, where=str(folder), remedy="restore it")
+            problem = "is no longer the graph that was searched"
+            raise InputError(problem, where=str(folder), remedy="restore it")
         with closing(NameIndex.open(folder)) as index:
             # `written_id`: as the index writes it; None for texts and others that are not ids.
             known = frozenset(

@@ -66,8 +66,8 @@ class _Case:
     known: bool
 
     def places(self, pair: GoldPair, *, told_apart: bool) -> tuple[_Places, _Places]:
-        """Where a pair was retrieved, and where it is only mentioned; without support only what is
-        `told_apart` by what states it."""
+        """Where a pair was retrieved, and where it is only mentioned: by its support, or, where
+        these are to be `told_apart`, by what states it."""
         places = self.evidence.places.get(pair, ())
         if self.targets.support[pair] or not (places and told_apart):
             return places, self.evidence.elsewhere.get(pair, ())
@@ -80,8 +80,7 @@ class _Case:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """An item that was examined: its errors, the pairs of its score, its evidence,
-    and what expansion, extraction and nodes did."""
+    """An item's errors, the pairs of its score, its evidence, and what its modules did."""
 
     errors: ItemErrors
     matches: BranchMatches
@@ -98,15 +97,13 @@ def attribute(item: AnsweredItem, events: Iterable[Event]) -> ItemErrors:
     not in that of a node behind it (node); lost with a text that could not be read (repair);
     retrieved (agent); or never retrieved. Where gold says which passages support an answer, one
     that only others mention was never retrieved; where it does not, one that no passage states
-    (`AnswerStatements`) is mentioned, perhaps not stated. A result that never fitted the context
-    window was retrieved, and lost at the agent. For tasks that are attributable only: no passage
-    mentions a sentence.
+    (`AnswerStatements`) is mentioned, perhaps not stated. For attributable tasks only.
     """
     return examine(item, events).errors
 
 
 def examine(item: AnsweredItem, events: Iterable[Event]) -> Examined:
-    """The same with what it was decided on, for those who need both: a trace is searched once."""
+    """The same with what it was decided on; a trace is searched once."""
     reading = read_conversation(events)
     case = _case(item, reading)
     errors, modules = _errors(item, reading, case), module_work(reading.modules)
@@ -149,10 +146,10 @@ def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemError
     branches = tuple(_branches(case, missing))
     format_error = budget_spent = None
     if item.how == "failed" and item.error is None:
-        read, step = None, None
+        problem, step = None, None
         if reading.answer is not None and isinstance(reading.answer.body, AnswerRead):
-            read, step = reading.answer.body.problem, reading.answer.seq
-        problem = read or "the answer could not be read"
+            problem, step = reading.answer.body.problem, reading.answer.seq
+        problem = problem or "the answer could not be read"
         format_error = Ending(problem[:MAX_PROBLEM_CHARS], step)
     if reading.budget is not None and isinstance(reading.budget.body, BudgetSpent):
         reason = reading.budget.body.reason[:MAX_PROBLEM_CHARS]
@@ -225,19 +222,16 @@ def _given(gold: GoldBranches, answers: Answers, matches: BranchMatches) -> froz
 
 
 def _unread(item: AnsweredItem, reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
-    """Gold answers in the agent's last text, where this could not be read as an answer; of a node's
-    text, where one stands in its place. A refusal is none, whatever it mentions."""
+    """Gold answers in the agent's last text, or that of a node in its place, where this could not
+    be read as an answer. A refusal is none, whatever it mentions."""
     turn = _last_turn(reading)
     if turn is None or item.how not in ("repaired", "failed"):
         return frozenset()
+    text = "" if turn.finish in _DECLINED else turn.text
     if reading.rewritten is not None:
         node = reading.rewritten.body
         messages = (node.update.messages if isinstance(node, Node) else None) or ()
         text = "\n".join(message.content for message in messages)
-    elif turn.finish in _DECLINED:
-        return frozenset()
-    else:
-        text = turn.text
     return _pairs_in([text[-MAX_ANSWERING_CHARS:]], targets)
 
 
@@ -246,7 +240,6 @@ def _written(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
     turn = _last_turn(reading)
     if turn is None or reading.rewritten is None or turn.finish in _DECLINED:
         return frozenset()
-
     read = parse_answer(turn.text[-MAX_ANSWERING_CHARS:], BranchesFormat()).prediction
     answers = read.answers.values() if read else ()
     return _pairs_in([text for texts in answers for text in texts], targets)
@@ -259,16 +252,14 @@ def _last_turn(reading: Conversation) -> Model | None:
 
 
 def _pairs_in(texts: Sequence[str], targets: Targets) -> frozenset[GoldPair]:
-    """The gold answers that texts mention."""
-    first_text = len(targets.pairs)
-    things = (thing for text in texts for thing in targets.in_text(text) if thing < first_text)
-    return frozenset(pair for thing in things for pair in targets.pairs[thing])
+    numbers = frozenset[int]().union(*map(targets.in_text, texts))
+    gold = (number for number in numbers if number < len(targets.pairs))
+    return frozenset(pair for number in gold for pair in targets.pairs[number])
 
 
 def _missing(case: _Case) -> Iterator[MissingAnswer]:
-    # Missing pairs to the first predicted branch that has them and does not stand for their own.
-    # Only among texts that are wrong where they stand: one that is right there says nothing about
-    # another branch that has the same entity.
+    # Missing pairs to the first predicted branch that has them and does not stand for their own,
+    # by texts that are wrong there: a right one says nothing about another branch.
     under: dict[GoldPair, str] = {}
     for key, text in case.matches.wrong:
         for pair in _elsewhere(case, key, text):

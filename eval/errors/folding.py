@@ -64,10 +64,8 @@ class Cluster(NamedTuple):
 
 class FoldedText(NamedTuple):
     """`shown`: a text with JSON's and HTML's escapes undone; its fold; where characters came from.
-
     Between `clusters` a character of the fold stands for one of `shown`. `origins` maps indices of
-    `shown` to those of the text as given; None where they agree.
-    """
+    `shown` to those of the text as given; None where they agree."""
 
     shown: str
     fold: str
@@ -92,7 +90,6 @@ class FoldedText(NamedTuple):
         return self.clusters[place - 1] if place else None
 
     def given(self, start: int, end: int) -> tuple[int, int]:
-        """Where [start, end) of `shown` stands in the text as given."""
         if self.origins is None:
             return start, end
         return self.origins[start], self.origins[end]
@@ -105,10 +102,9 @@ def fold(text: str) -> str:
     if text.isascii():
         return lowered
 
-    def fold_run(run: re.Match[str]) -> str:
-        return _fold_foreign(run[0], lowered[max(0, run.start() - 1) : run.start()])
-
-    return _FOREIGN.sub(fold_run, lowered)
+    return _FOREIGN.sub(
+        lambda run: _fold_foreign(run[0], lowered[max(0, run.start() - 1) : run.start()]), lowered
+    )
 
 
 def loose(text: str) -> str:
@@ -138,26 +134,23 @@ def folded(text: str) -> FoldedText:
         return FoldedText(shown, shown.lower(), [], origins)
     pieces: list[str] = []
     clusters: list[Cluster] = []
-    done = length = 0
-    last = ""
+    done, length, last = 0, 0, ""
+
+    def add(piece: str) -> None:
+        nonlocal length, last
+        pieces.append(piece)
+        length, last = length + len(piece), piece[-1:] or last
+
     for run in _FOREIGN.finditer(shown):
-        plain = shown[done : run.start()].lower()
-        pieces.append(plain)
-        length += len(plain)
-        last = plain[-1:] or last
-        characters = run[0]
+        add(shown[done : run.start()].lower())
         # Cut before each character that does not combine with the one before it.
-        cuts = [0, *(i for i in range(1, len(characters)) if not _combines(characters[i]))]
-        for start, end in pairwise((*cuts, len(characters))):
-            piece = _fold_foreign(characters[start:end], last)
-            pieces.append(piece)
-            clusters.append(
-                Cluster(run.start() + start, run.start() + end, length, length + len(piece))
-            )
-            length += len(piece)
-            last = piece[-1:] or last
+        starts = [i for i in range(*run.span()) if i == run.start() or not _combines(shown[i])]
+        for start, end in pairwise((*starts, run.end())):
+            at = length
+            add(_fold_foreign(shown[start:end], last))
+            clusters.append(Cluster(start, end, at, length))
         done = run.end()
-    pieces.append(shown[done:].lower())
+    add(shown[done:].lower())
     return FoldedText(shown, "".join(pieces), clusters, origins)
 
 
@@ -217,15 +210,11 @@ class _Plain(dict[int, str]):
     def __missing__(self, code: int) -> str:
         character = chr(code)
         category = unicodedata.category(character)
-        kept = character
         joins = category == "Cf" or 0xFE00 <= code <= 0xFE0F  # soft hyphens, variants, too
         vowel = category == "Mn" and 0x0590 <= code <= 0x0670  # Hebrew points, Arabic signs
-        if joins or vowel:
-            kept = ""
-        elif category == "Nd":
-            kept = str(unicodedata.decimal(character))
-        self[code] = kept
-        return kept
+        kept = str(unicodedata.decimal(character)) if category == "Nd" else character
+        self[code] = "" if joins or vowel else kept
+        return self[code]
 
 
 _PLAIN = _Plain({ord(k): v for k, v in _LETTERS.items()} | _TYPED)

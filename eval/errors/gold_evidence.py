@@ -17,7 +17,7 @@ from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_scores import GoldBranches, GoldPair, gold_pairs
 from branchwise.eval.errors.mentions import Mentions, TextSpan
-from branchwise.trace.artifacts import EvidencePiece, other_pieces
+from branchwise.trace.artifacts import other_pieces
 from branchwise.trace.conversation import Change, Conversation, ToolCall
 from branchwise.trace.events import Start
 from branchwise.trace.parts import Extracted
@@ -34,12 +34,10 @@ MAX_TOOL_CHARS, MAX_PROBLEM_CHARS = 80, 500
 
 
 class Targets:
-    """Gold entities and texts by number; each text of a trace is searched once.
-
-    `pairs[n]`: the gold pairs that thing n is (one entity may be an answer of several branches).
-    Thing `len(pairs) + m` is the m-th of `texts`. `forms`: how each gold pair is written.
-    `support`: the ids of the passages that state it under its branch, empty where gold names none.
-    """
+    """Gold entities and texts by number; each text of a trace is searched once. `pairs[n]`: the
+    gold pairs that target n is (one entity may answer several branches); target `len(pairs) + m` is
+    the m-th of `texts`. `forms`: how each gold pair is written. `support`: the ids of the passages
+    that state it under its branch, empty where gold names none."""
 
     def __init__(self, gold: GoldBranches, question: Question, texts: Sequence[str]) -> None:
         # All names that each Wikidata id has anywhere in the question.
@@ -51,7 +49,7 @@ class Targets:
         self.pairs: list[list[GoldPair]] = []
         self.forms: dict[GoldPair, tuple[str, ...]] = {}
         self.support: dict[GoldPair, frozenset[str]] = {}
-        self._thing: dict[GoldPair, int] = {}
+        self._number: dict[GoldPair, int] = {}
         self._qids: list[frozenset[str]] = []
         self._by_qid: dict[str, set[int]] = defaultdict(set)
         self.texts = tuple(texts)
@@ -60,16 +58,16 @@ class Targets:
             forms = {form for answer in entity.answers for form in answer.forms}
             forms = forms.union(*(aliases.get(qid, ()) for qid in entity.qids))
             written = frozenset(form for form in forms if form.strip())
-            thing = numbers.setdefault((written, entity.qids), len(numbers))
-            if thing == len(self.pairs):
+            number = numbers.setdefault((written, entity.qids), len(numbers))
+            if number == len(self.pairs):
                 self.pairs.append([])
                 self._qids.append(entity.qids)
-            self.pairs[thing].append(pair)
-            self._thing[pair] = thing
+            self.pairs[number].append(pair)
+            self._number[pair] = number
             self.forms[pair] = tuple(sorted(written))
             self.support[pair] = entity.support
             for qid in entity.qids:
-                self._by_qid[qid].add(thing)
+                self._by_qid[qid].add(number)
         texts_looked_for = ([text[:MAX_CHARACTERS]] for text in self.texts)
         self._looked_for = [*(sorted(names) for names, _ in numbers), *texts_looked_for]
         self._passages: dict[tuple[str, str], TargetNumbers] = {}
@@ -82,50 +80,43 @@ class Targets:
         return Mentions(self._looked_for)
 
     def in_passage(self, title: str, text: str) -> TargetNumbers:
-        """What a passage mentions, in its title or its text."""
         key = (title, text)
-        if (things := self._passages.get(key)) is None:
+        if (numbers := self._passages.get(key)) is None:
             present = self._mentions.present(f"{title}\n{text}")
-            things = self._passages[key] = frozenset(present) if present else _NOTHING
-        return things
+            numbers = self._passages[key] = frozenset(present) if present else _NOTHING
+        return numbers
 
     def in_text(self, text: str) -> TargetNumbers:
-        """What any other text mentions."""
-        if (things := self._names.get(text)) is None:
-            things = self._names[text] = frozenset(self._mentions.present(text))
-        return things
+        if (numbers := self._names.get(text)) is None:
+            numbers = self._names[text] = frozenset(self._mentions.present(text))
+        return numbers
 
     def spans(self, pair: GoldPair, text: str) -> list[TextSpan]:
-        """Where a text mentions a gold pair."""
-        thing = self._thing[pair]
-        return self._mentions.find(text, among=[thing]).get(thing, [])
+        number = self._number[pair]
+        return self._mentions.find(text, among=[number]).get(number, [])
 
-    def among(self, things: TargetNumbers, text: str) -> TargetNumbers:
-        """Which of these things a text mentions."""
-        key = (things, text)
+    def among(self, numbers: TargetNumbers, text: str) -> TargetNumbers:
+        key = (numbers, text)
         if (mentioned := self._among.get(key)) is None:
-            mentioned = self._among[key] = frozenset(self._mentions.present(text, among=things))
+            mentioned = self._among[key] = frozenset(self._mentions.present(text, among=numbers))
         return mentioned
 
     def named(self, id: str, names: Iterable[str]) -> TargetNumbers:
-        """Which things something of a graph is, by its id or names; an entity with Wikidata ids is
-        none with another id, whatever the names say: such questions are about shared names."""
+        """Which targets an entity of a graph is, by its id or names; what has Wikidata ids is none
+        with another id, whatever the names say: such questions are about shared names."""
         by_id = self._by_qid.get(id, ())
-        things = _NOTHING.union(*(self.in_text(name) for name in names if name), by_id)
-        if not things or not _QID.fullmatch(id):
-            return things
-        others = {n for n, qids in enumerate(self._qids) if qids and id not in qids}
-        return things - others
+        numbers = _NOTHING.union(*(self.in_text(name) for name in names if name), by_id)
+        if not numbers or not _QID.fullmatch(id):
+            return numbers
+        return numbers - {n for n, qids in enumerate(self._qids) if qids and id not in qids}
 
 
 class Sighting(NamedTuple):
-    """A piece of evidence: what it mentions (`things`), and which of these the agent saw there.
+    """A piece of evidence: what it mentions, and which of these the agent saw there. `taken`: of
+    the others, the step of the node that took them out. `step`: of the node that brought the piece;
+    None for what the tool itself brought."""
 
-    `taken`: of the others, the step of the node that took them out. `step`: of the node that
-    brought the piece; None for what the tool itself brought.
-    """
-
-    things: TargetNumbers
+    mentioned: TargetNumbers
     shown: TargetNumbers
     passage: str | None = None
     row: int | None = None
@@ -143,11 +134,11 @@ class _ChangedResult:
         # By id; None where its artifact lists none.
         self.passages = {p.id: p for p in artifact.passages} if artifact.lists_passages else None
 
-    def visible(self, things: TargetNumbers, passage: str | None) -> TargetNumbers:
+    def visible(self, numbers: TargetNumbers, passage: str | None) -> TargetNumbers:
         """Which of these a reader of the text sees; nothing of a passage that is not listed."""
         if passage is not None and self.passages is not None and passage not in self.passages:
             return frozenset()
-        return things & self._targets.in_text(self.content)
+        return numbers & self._targets.in_text(self.content)
 
 
 def _changed(
@@ -160,19 +151,19 @@ def _changed(
     known: set[int] = set()
     ids: set[str | None] = set()
     for piece in pieces:
-        known |= piece.things
+        known |= piece.mentioned
         ids.add(piece.passage)
-        seen = [change.visible(piece.things, piece.passage) for change in changes]
+        seen = [change.visible(piece.mentioned, piece.passage) for change in changes]
         taken = {
-            thing: next(c.step for c, left in zip(changes, seen, strict=True) if thing not in left)
-            for thing in piece.things - seen[-1]
+            number: next(c.step for c, own in zip(changes, seen, strict=True) if number not in own)
+            for number in piece.mentioned - seen[-1]
         }
         yield piece._replace(shown=piece.shown & seen[-1], taken=taken)
     for id, passage in (last.passages or {}).items():
-        if id not in ids and (things := targets.in_passage(passage.title, passage.text) - known):
-            known |= things
+        if id not in ids and (fresh := targets.in_passage(passage.title, passage.text) - known):
+            known |= fresh
             brought_by = next(c.step for c in changes if id in (c.passages or {}))
-            yield Sighting(things, last.visible(things, id), id, step=brought_by)
+            yield Sighting(fresh, last.visible(fresh, id), id, step=brought_by)
     for change in changes:
         if fresh := targets.in_text(change.content) - known:
             known |= fresh
@@ -180,11 +171,8 @@ def _changed(
 
 
 def _sightings(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
-    """Passages, rows, matches by name, or the text of a tool that has none of them.
-
-    Nothing for a call that failed: its text repeats what was asked. What its tool did not put out
-    (rows behind those that fitted) was not retrieved. What nodes brought in is evidence, too.
-    """
+    """Passages, rows, matches by name, or the text of a tool that has none of them, and what nodes
+    brought; nothing for a call that failed, whose text repeats what was asked."""
     pieces = _brought(call, targets) if call.result.error is None else iter(())
     if call.changes:
         pieces = _changed(pieces, call.changes, targets)
@@ -193,7 +181,7 @@ def _sightings(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
             # What a node brought, less what extraction, which read this, cut off then.
             seen = piece.shown & targets.in_text(call.extraction.content)
             piece = piece._replace(shown=seen)
-        if piece.things:
+        if piece.mentioned:
             yield piece if call.seen else piece._replace(shown=frozenset())
 
 
@@ -207,45 +195,35 @@ def _brought(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
     visible = targets.in_text(content) if _CUT.search(content[-_MAX_CUT:]) else None
     # Most of the work on a trace is here: the same passages come again and again.
     for number, passage in enumerate(artifact.passages):
-        things = shown = targets.in_passage(passage.title, passage.text)
-        if not things:
+        mentioned = shown = targets.in_passage(passage.title, passage.text)
+        if not mentioned:
             continue
         record = records[number] if records else None
         if record is not None:
-            shown = _in_spans(record, passage.title, things, targets)
+            shown = _in_spans(record, passage.title, mentioned, targets)
         elif visible is not None:
-            shown = things & visible
-        yield Sighting(things, shown, passage.id)
+            shown = mentioned & visible
+        yield Sighting(mentioned, shown, passage.id)
     for piece in other_pieces(artifact, content):
-        if things := _mentioned(piece, targets):
-            yield Sighting(things, things, row=piece.number)
-
-
-def _mentioned(piece: EvidencePiece, targets: Targets) -> TargetNumbers:
-    """Entities by the id at the end of their IRI and by their names, texts by what they say."""
-    things: set[int] = set()
-    for address, names in piece.things:
-        id = address[max(address.rfind("/"), address.rfind("#")) + 1 :]
-        things |= targets.named(id, names)
-    for text in piece.texts:
-        things |= targets.in_text(text)
-    return frozenset(things)
+        # Entities by the id at the end of their IRI and by their names, texts by what they say.
+        named = (targets.named(re.split("[/#]", iri)[-1], names) for iri, names in piece.things)
+        mentioned = _NOTHING.union(*named, *map(targets.in_text, piece.texts))
+        if mentioned:
+            yield Sighting(mentioned, mentioned, row=piece.number)
 
 
 def _in_spans(
-    record: Extracted, title: str, things: TargetNumbers, targets: Targets
+    record: Extracted, title: str, mentioned: TargetNumbers, targets: Targets
 ) -> TargetNumbers:
     """What the agent sees of a passage: all where extraction failed or took the whole, nothing
     without a span, else the title and the spans."""
     if record.how == "failed" or record.whole:
-        return things
-    if not record.spans:
-        return frozenset()
-    seen = targets.among(things, title)
-    for span in record.spans:
-        if seen == things:
+        return mentioned
+    seen = _NOTHING
+    for text in (title, *record.spans) if record.spans else ():
+        if seen == mentioned:
             break
-        seen |= targets.among(things, span)
+        seen |= targets.among(mentioned, text)
     return seen
 
 
@@ -253,12 +231,10 @@ class EvidencePlace(NamedTuple):
     """Where a text was to be seen.
 
     `step`: number of the event in the trace (its `seq`). `call`: the how-manyth tool call of the
-    item it came with, from 1; 0 for passages given with the question. `passage`: id of the passage,
-    or None; `row`: index of a query's row or of a name search's match, or None (both are None for
-    a tool that returns plain text). `shown`: whether the agent saw it there: extraction left the
-    mention, and the result was in a request that was answered. A result that is left out of later
-    requests, to fit the context window, was shown before; one that never fitted was not.
-    `node`: step of the plug-in's node that took it out of what the agent saw, if one did.
+    item it came with, from 1; 0 for passages given with the question. `passage`: its id; `row`:
+    index of a query's row or of a name search's match; both are None for plain text. `shown`:
+    whether the agent saw it there: extraction left the mention, and the result was in a request
+    that was answered. `node`: step of the plug-in's node that took it out, if one did.
     """
 
     step: int
@@ -273,8 +249,7 @@ _Places = tuple[EvidencePlace, ...]
 
 
 class CallCost(NamedTuple):
-    """A tool call: its event, its tool, and the input and output tokens of all model calls until
-    then."""
+    """A tool call: its event, its tool, and the tokens of all model calls until then."""
 
     step: int
     tool: str
@@ -283,7 +258,6 @@ class CallCost(NamedTuple):
 
     @classmethod
     def of(cls, call: ToolCall) -> "CallCost":
-        """The cost of a call, with one line about why it has no result, if it has none."""
         error, tool = call.result.error, call.result.call.tool[:MAX_TOOL_CHARS]
         problem = None if error is None else error[:MAX_PROBLEM_CHARS]
         return cls(call.step, tool, call.tokens, problem)
@@ -293,13 +267,12 @@ class CallCost(NamedTuple):
 class GoldEvidence:
     """What a trace says about a question's gold answers.
 
-    `places`: for each gold pair where it was retrieved, in order of the trace; nothing for one that
-    never was. A row, or a text that is not a passage, brings what it mentions; a passage does where
-    gold counts it as support of the pair, or names no support. `wrong_places`: where predicted
-    texts that are wrong are mentioned. `calls`: the tool calls in the order made. `tokens`: input
-    and output of all model calls of the item. `extracted`: steps of the results of which the agent
-    saw what evidence extraction had left. `elsewhere`: the passages that mention a gold pair and do
-    not support it.
+    `places`: where each gold pair was retrieved, in order of the trace. A row, or a text that is
+    not a passage, brings what it mentions; a passage does where gold counts it as support of the
+    pair, or names no support. `wrong_places`: where predicted texts that are wrong are mentioned.
+    `tokens`: input and output of all model calls. `extracted`: steps of the results of which the
+    agent saw what extraction had left. `elsewhere`: passages that mention a gold pair and do not
+    support it.
     """
 
     places: Mapping[GoldPair, tuple[EvidencePlace, ...]]
@@ -316,16 +289,15 @@ class GoldEvidence:
 
 def gold_evidence(targets: Targets, reading: Conversation) -> GoldEvidence:
     """Where in an item's trace the gold answers of a question are, and predicted texts: in what
-    tools returned and the passages given with the question, never in the text of a call that
-    failed."""
-    sighted = _places_of_things(targets, reading)
+    tools returned and the passages given with the question."""
+    sighted = _places_of_targets(targets, reading)
     places, elsewhere = _by_support(sighted, targets)
     return GoldEvidence(
         places=places,
         wrong_places={
-            text: sighted[thing]
-            for thing, text in enumerate(targets.texts, len(targets.pairs))
-            if thing in sighted
+            text: sighted[number]
+            for number, text in enumerate(targets.texts, len(targets.pairs))
+            if number in sighted
         },
         calls=tuple(map(CallCost.of, reading.calls)),
         tokens=reading.tokens,
@@ -339,29 +311,25 @@ def gold_evidence(targets: Targets, reading: Conversation) -> GoldEvidence:
     )
 
 
-def _places_of_things(targets: Targets, reading: Conversation) -> dict[int, _Places]:
-    """Where each thing is mentioned, in order of the trace."""
+def _places_of_targets(targets: Targets, reading: Conversation) -> dict[int, _Places]:
     places: dict[int, list[EvidencePlace]] = defaultdict(list)
 
-    def add(step: int, number: int, sighting: Sighting) -> None:
-        """A sighting's things by what became of them: shown, not shown, or taken out by a node."""
-        things, shown, passage, row, taken, brought_at = sighting
-        at = EvidencePlace(step if brought_at is None else brought_at, number, passage, row)
-        for thing in things:
-            there = at
-            if thing not in shown:
-                there = at._replace(shown=False, node=taken.get(thing))
-            places[thing].append(there)
+    def add(step: int, call: int, sighting: Sighting) -> None:
+        mentioned, shown, passage, row, taken, brought_at = sighting
+        at = EvidencePlace(step if brought_at is None else brought_at, call, passage, row)
+        for number in mentioned:
+            hidden = number not in shown
+            there = at._replace(shown=False, node=taken.get(number)) if hidden else at
+            places[number].append(there)
 
-    start = reading.start
-    if start is not None and isinstance(start.body, Start):
+    if (start := reading.start) is not None and isinstance(start.body, Start):
         for passage in start.body.given.passages:  # these are in every request
-            if things := targets.in_passage(passage.title, passage.text):
-                add(start.seq, 0, Sighting(things, things, passage.id))
+            if mentioned := targets.in_passage(passage.title, passage.text):
+                add(start.seq, 0, Sighting(mentioned, mentioned, passage.id))
     for call in reading.calls:
         for sighting in _sightings(call, targets):
             add(call.step, call.number, sighting)
-    return {thing: tuple(sorted(own, key=attrgetter("step"))) for thing, own in places.items()}
+    return {number: tuple(sorted(own, key=attrgetter("step"))) for number, own in places.items()}
 
 
 def _by_support(
@@ -370,9 +338,9 @@ def _by_support(
     """Where each gold pair was retrieved, and the passages that only mention it."""
     places: dict[GoldPair, _Places] = {}
     elsewhere: dict[GoldPair, _Places] = {}
-    for thing, pairs in enumerate(targets.pairs):
-        for pair in pairs if thing in sighted else ():
-            every, support = sighted[thing], targets.support[pair]
+    for number, pairs in enumerate(targets.pairs):
+        for pair in pairs if number in sighted else ():
+            every, support = sighted[number], targets.support[pair]
             states = [not support or at.passage is None or at.passage in support for at in every]
             if any(states):
                 places[pair] = tuple(compress(every, states))

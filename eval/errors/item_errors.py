@@ -24,14 +24,12 @@ class MissingAnswer:
     """A gold answer that the prediction lacks under its branch.
 
     `label`: not_in_corpus, incomplete_extraction, perhaps_stated, incorrect_reasoning or
-    wrong_branch; None if unknown, where the item failed or has no trace. `lost_at` is
-    there with incorrect_reasoning, `under` (the predicted key that has it) with wrong_branch,
-    `lost_step` (the step of the node that took it out) where it was lost at a node. `places`: where
-    it was retrieved, the first of them in order of the trace (one that the agent saw among them, if
-    there is one); `retrieved`: how many there are. `elsewhere` and `mentioned`: the same of the
-    passages that mention it and, as gold says, do not support it or, where gold does not say, do
-    not state it. `in_corpus`: of one that was never retrieved, the id of a passage of the corpus
-    that supports or mentions it, where that was looked up.
+    wrong_branch; None where the item failed or has no trace. `lost_at` comes with
+    incorrect_reasoning, `under` (the predicted key that has it) with wrong_branch, `lost_step` (of
+    the node that took it out) with a node. `places`: the first where it was retrieved, in order of
+    the trace (one that the agent saw among them, if any); `retrieved`: how many there are.
+    `elsewhere`, `mentioned`: the same of passages that mention it and do not support or state it.
+    `in_corpus`: of one never retrieved, the id of a passage that has it, where that was looked up.
     """
 
     branch: str
@@ -56,11 +54,8 @@ class MissingAnswer:
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
     """A predicted text that counts as wrong, under its predicted branch; as much of both as scores.
-
     `label`: wrong_branch (`belongs_to` names the gold branch that has it), ambiguous_answer,
-    unsupported_answer, or None: it was read at `places` and is wrong, or the item has no trace.
-    `places` and `retrieved` are as those of a missing answer.
-    """
+    unsupported_answer, or None: it was read at `places` and is wrong, or the item has no trace."""
 
     branch: str
     text: str
@@ -72,11 +67,8 @@ class WrongAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BranchErrors:
-    """A gold branch: how many of its `gold` answers are right, and its answers' labels, sorted.
-
-    `keys`: the predicted branches that stand for it. `labels` has missing_branch where none of
-    its answers was retrieved or predicted.
-    """
+    """A gold branch: how many of its `gold` answers are right, their labels, sorted, with
+    missing_branch, and the predicted branches (`keys`) that stand for it."""
 
     name: str
     keys: tuple[str, ...]
@@ -108,14 +100,11 @@ class Ending:
 class ItemErrors:
     """All that went wrong in an item (a question in one epoch); `labels` are sorted.
 
-    Labels say what happened, so wrong_tool_call and budget_spent may stand on an item whose
-    answer is right. A failed item (`error`) has only these two: it is unknown what it would have
-    answered. Without a trace (`traced` is False) only wrong_branch, ambiguous_answer and
-    format_error are known.
-    `unmentioned`: gold answers, given or not, that nothing retrieved mentions, be it support or
-    not; `unanswered`: those that something retrieved mentions and the answer has under no key.
-    All is of the gold set that the item is scored against; `gold_set` says which, from 0, where its
-    question has several.
+    wrong_tool_call and budget_spent may stand on an item whose answer is right; a failed item
+    (`error`) has only these two. Without a trace (`traced` is False) only wrong_branch,
+    ambiguous_answer and format_error are known. `unmentioned`: gold answers that nothing retrieved
+    mentions; `unanswered`: those that something retrieved mentions and the answer has under no key.
+    `gold_set`: which of several the item is scored against, from 0.
     """
 
     id: str
@@ -166,12 +155,11 @@ def plain(value: Any) -> Any:
 
 
 def failed_calls(calls: Iterable[ToolCall]) -> Iterator[FailedCall]:
-    """The calls without a result, in the order made."""
     for call in calls:
         if call.result.error is not None:
             cost = CallCost.of(call)
-            known = [kind for kind in CALL_FAILURES if kind == call.result.failure]
-            kind: CallFailure = known[0] if known else "failed"
+            kinds = (kind for kind in CALL_FAILURES if kind == call.result.failure)
+            kind: CallFailure = next(kinds, "failed")
             yield FailedCall(call.number, call.step, cost.tool, kind, str(cost.error))
 
 
@@ -187,13 +175,9 @@ class LabelTotal:
 @dataclass(frozen=True)
 class SubsetTotals:
     """Totals of a subset of `items`, of which `traced` have a trace and `failed` ended in error.
-
-    `missing`, `wrong`: answers of either kind, whatever their label. `elsewhere`: those that were
-    never retrieved, though passages that do not support them mention them. `branches`: gold
-    branches that are missing_branch. `lost_at`: answers that were retrieved, by who lost them.
-    `calls`: wrong tool calls by kind. Every label, place and kind is there, with 0 where nothing
-    has it.
-    """
+    `missing`, `wrong`: answers of either kind, whatever their label. `elsewhere`: those that are
+    `only_elsewhere`. `branches`: gold branches that are missing_branch. `lost_at`: retrieved
+    answers by who lost them. `calls`: wrong tool calls by kind. All keys are there, with 0."""
 
     items: int
     traced: int
@@ -218,7 +202,6 @@ class ErrorTotals:
 
 
 def totals(errors: Iterable[ItemErrors]) -> ErrorTotals:
-    """Count the errors of items, all together, ambiguous and unambiguous ones; order is nothing."""
     listed = list(errors)
     return ErrorTotals({subset: _subset(of_subset(listed, subset)) for subset in SUBSETS})
 

@@ -136,8 +136,8 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 @dataclass(frozen=True)
 class ErrorType(Generic[T_contra]):
-    """What happened: its key in files, its heading in its class, what it says in a few words, and
-    whether it `holds` of an item; None where that cannot be known."""
+    """What happened: its key in files, its heading in its class, a few words, and whether it
+    `holds` of an item; None where that cannot be known."""
 
     key: str
     title: str
@@ -148,8 +148,7 @@ class ErrorType(Generic[T_contra]):
 @dataclass(frozen=True)
 class ErrorClass(Generic[T_contra]):
     """Error types that belong together; an item of any of them is of the class. `published`: the
-    class as its paper words it, where that is not the same, counted beside the types. Labels
-    of answers know no classes, which can be regrouped without scoring anything again."""
+    class as its paper words it, where that is not the same, counted beside the types."""
 
     key: str
     title: str
@@ -176,7 +175,6 @@ class ErrorClasses(Generic[T_contra]):
 
     @property
     def types(self) -> tuple[ErrorType[T_contra], ...]:
-        """Those of all classes."""
         return tuple(error for group in self.classes for error in group.types)
 
     @property
@@ -187,8 +185,8 @@ class ErrorClasses(Generic[T_contra]):
 
 @dataclass(frozen=True)
 class FoundErrors:
-    """An item (a question in one epoch): the keys of the error types that it has, those of papers
-    among them, and of those of which it cannot be known."""
+    """The keys of the error types that an item (a question in one epoch) has, those of papers among
+    them, and of those of which it cannot be known."""
 
     id: str
     epoch: int
@@ -200,17 +198,16 @@ class FoundErrors:
 def found_errors(
     id: str, epoch: int, ambiguous: bool, classes: ErrorClasses[T_contra], known: T_contra
 ) -> FoundErrors:
-    """The errors of an item by what is `known` of it."""
     holds = {error.key: error.holds(known) for error in classes.counted}
-    known_to_hold, unknown = (
+    present, unknown = (
         frozenset(key for key, value in holds.items() if value is wanted) for wanted in (True, None)
     )
-    return FoundErrors(id, epoch, ambiguous, known_to_hold, unknown)
+    return FoundErrors(id, epoch, ambiguous, present, unknown)
 
 
 def _type(key: str, words: str, cause: Label | LostAt, title: str = "") -> "ErrorType[ItemErrors]":
-    """The type of an item with a label, whose words are its title where none is given, or with an
-    answer that was lost there."""
+    """The type of an item with a label, by default titled by its words, or with an answer that was
+    lost there."""
     if isinstance(cause, Label):
         return ErrorType(key, title or cause.words, words, lambda errors: cause in errors.labels)
     return ErrorType(
@@ -218,15 +215,13 @@ def _type(key: str, words: str, cause: Label | LostAt, title: str = "") -> "Erro
     )
 
 
-def _published(
-    key: str, words: str, count: "Callable[[ItemErrors], int]"
-) -> "ErrorType[ItemErrors]":
+def _published(key: str, words: str, count: str) -> "ErrorType[ItemErrors]":
     """A class by the paper's sentence, of which nothing can be known without a trace."""
     return ErrorType(
         f"{key}_paper",
         "by the paper",
         words,
-        lambda errors: count(errors) > 0 if errors.traced else None,
+        lambda errors: getattr(errors, count) > 0 if errors.traced else None,
     )
 
 
@@ -274,12 +269,10 @@ _OTHER = (
     ErrorType[Any]("failed", "failed", "the item failed", lambda errors: errors.error is not None),
 )
 _EXTRACTION_PAPER = _published(
-    "extraction", "an answer is nowhere in what was retrieved", lambda errors: errors.unmentioned
+    "extraction", "an answer is nowhere in what was retrieved", "unmentioned"
 )
 _REASONING_PAPER = _published(
-    "reasoning",
-    "an answer is in what was retrieved, and not in the answer",
-    lambda errors: errors.unanswered,
+    "reasoning", "an answer is in what was retrieved, and not in the answer", "unanswered"
 )
 
 ANSWER_ERRORS: "ErrorClasses[ItemErrors]" = ErrorClasses(

@@ -22,24 +22,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+from branchwise.eval.errors import name_context as context
 from branchwise.eval.errors.folding import FoldedText, fold, folded, squeezed
-from branchwise.eval.errors.name_context import (
-    begins_sentence,
-    disambiguator_end,
-    has_article,
-    has_borders,
-    is_bare_number,
-    is_in_longer_name,
-    is_other_generation,
-    is_part_of_name,
-    is_sequel,
-    is_title_at_start,
-    names_own_bearer,
-    stands_alone,
-)
 from branchwise.eval.errors.name_forms import NameForm, name_forms
 from branchwise.eval.word_lists import COMMON_WORDS, FUNCTION_WORDS
 
@@ -54,19 +41,16 @@ _FEW = 100  # anchors are looked for one by one sooner than all the n-grams of a
 
 
 class Mentions:
-    """Finds which of several things a text mentions; `answers`: for each thing its text and
-    aliases."""
+    """Finds which of several answers a text mentions, each given as its text and aliases."""
 
     def __init__(self, answers: Sequence[Sequence[str]]) -> None:
-        things = (_Thing.of(index, name_forms(texts)) for index, texts in enumerate(answers))
-        self._things = [(thing.shared, thing) for thing in things]
+        named = (_Names.of(index, name_forms(texts)) for index, texts in enumerate(answers))
+        self._names = [(names.shared, names) for names in named]
 
     def find(self, text: str, among: Iterable[int] | None = None) -> dict[int, list[TextSpan]]:
-        """Where each thing is mentioned: its index to spans [start, end) of the text as given.
-
-        Spans of a thing are in order, without those that lie in or overlap a longer one before
-        them; things without a mention are left out. `among`: the only things to look for.
-        """
+        """Where each answer is mentioned: its index to spans [start, end) of the text as given, in
+        order, without those that lie in or overlap a longer one before them; nothing of an answer
+        without a mention. `among`: the only answers to look for."""
         spans: dict[int, set[TextSpan]] = {}
         for number, read, mentions in self._tried(text, among):
             if given := {read.given(*span) for span in mentions}:
@@ -80,7 +64,7 @@ class Mentions:
         return longest
 
     def present(self, text: str, among: Iterable[int] | None = None) -> set[int]:
-        """The indices of the things that a text mentions: the keys of `find`, sooner."""
+        """The indices of the answers that a text mentions: the keys of `find`, sooner."""
         numbers: set[int] = set()
         for number, _, mentions in self._tried(text, among):
             if number not in numbers and next(mentions, None):
@@ -90,26 +74,26 @@ class Mentions:
     def _tried(
         self, text: str, among: Iterable[int] | None
     ) -> Iterator[tuple[int, FoldedText, Iterator[TextSpan]]]:
-        """For each form whose letters the text has: its thing, the fold, where it is mentioned."""
+        """For each form whose letters the text has: its answer, the fold, where it is mentioned."""
         letters = squeezed(text)
         read: FoldedText | None = None
-        things = self._things if among is None else [self._things[number] for number in among]
-        for thing in [thing for shared, thing in things if shared in letters]:
-            for form in thing.forms:
+        tried = self._names if among is None else [self._names[number] for number in among]
+        for names in [names for shared, names in tried if shared in letters]:
+            for form in names.forms:
                 if form.letters in letters:
                     read = read or folded(text)
-                    yield thing.number, read, _mentions(read, letters, form)
+                    yield names.number, read, _mentions(read, letters, form)
 
 
-class _Thing(NamedTuple):
-    """A thing's forms. `shared`: letters in a row that every one of them has, as many as a word."""
+class _Names(NamedTuple):
+    """An answer's forms. `shared`: letters in a row that all of them have, as many as a word."""
 
     number: int
     forms: Sequence[NameForm]
     shared: str
 
     @classmethod
-    def of(cls, number: int, forms: Sequence[NameForm]) -> "_Thing":
+    def of(cls, number: int, forms: Sequence[NameForm]) -> "_Names":
         own = [form.letters for form in forms]
         words = [squeezed(word.fold) for form in forms[:1] for word in form.words]
         parts = sorted([*own[:1], *words], key=len, reverse=True)
@@ -121,28 +105,26 @@ def _mentions(text: FoldedText, letters: str, form: NameForm) -> Iterator[TextSp
     """Spans in the shown text that mention the form; `letters` are all that the text has."""
     position = 0
     titled_otherwise = False
-    # Where the form is written in its usual way wherever its letters are in the text, to search for
-    # that finds all that the pattern would, and this need not be compiled, which takes longer than
-    # to search a hundred passages.
+    # Where the form is written in its usual way wherever its letters are, to search for that finds
+    # all that the pattern would, which takes longer to compile than to search a hundred passages.
     literally = form.literal and _count(text.fold, form.literal) == _count(letters, form.letters)
     while match := _next(text.fold, position, form, literally=bool(literally)):
         position = match[0] + 1
         span = text.place(*match)
         if span is None or not _is_mention(text.shown, *span, form):
             continue
-        own = names_own_bearer(text.shown, *span, form.known) if form.known else True
+        own = context.names_own_bearer(text.shown, *span, form.known) if form.known else True
         if own is False:
             # The first of several lines is a passage's title.
             line_end = text.shown.find("\n", span[1], span[1] + _TITLE_CHARACTERS)
             in_title = span[1] <= _TITLE_CHARACTERS and "\n" not in text.shown[: span[1]]
             titled_otherwise = titled_otherwise or (line_end >= 0 and in_title)
-        elif own or not titled_otherwise or stands_alone(text.shown, *span):
+        elif own or not titled_otherwise or context.stands_alone(text.shown, *span):
             position = match[1]
-            yield span[0], disambiguator_end(text.shown, span[1], form.known)
+            yield span[0], context.disambiguator_end(text.shown, span[1], form.known)
 
 
 def _next(fold: str, position: int, form: NameForm, *, literally: bool) -> TextSpan | None:
-    """Where the form is written next."""
     if literally:
         start = fold.find(form.literal, position)
         return None if start < 0 else (start, start + len(form.literal))
@@ -168,30 +150,29 @@ def _is_mention(text: str, start: int, end: int, form: NameForm) -> bool:
     if form.kind == "date":
         return True
     if form.kind == "number":
-        return is_bare_number(text, start, end)
+        return context.is_bare_number(text, start, end)
     if form.kind == "sign":
         return not _SOLID.match(text[start - 1 : start]) and not _SOLID.match(text[end : end + 1])
-    if not has_borders(text, start, end) or _PARAGRAPH.search(text, start, end):
+    if not context.has_borders(text, start, end) or _PARAGRAPH.search(text, start, end):
         return False
-    if form.shorter and has_article(text, start):  # the form with its article decides
+    if form.shorter and context.has_article(text, start):  # the form with its article decides
         return False
-    if stands_alone(text, start, end):
+    if context.stands_alone(text, start, end):
         return True
-    if is_other_generation(text, end) or is_sequel(text, end):
+    if context.is_other_generation(text, end) or context.is_sequel(text, end):
         return False
     return _single(text, start, end, form) if form.single else _several(text, start, end, form)
 
 
 def _several(text: str, start: int, end: int, form: NameForm) -> bool:
     """A name of several words: capitals where it could be an ordinary phrase."""
-    if form.capitalised and is_in_longer_name(text, start, end):
-        return False
     if not form.capitalised:
         return True
+    if context.is_in_longer_name(text, start, end):
+        return False
     first = form.words[0]
     phrase = form.common and not form.sentence_case
-    weak = first.capital and first.fold in _ORDINARY
-    if not phrase and not weak:
+    if not phrase and not (first.capital and first.fold in _ORDINARY):
         return True
     shown = re.findall(r"[^\W_]+", text[start:end])
     capitals = {fold(word)[:3] for word in shown if word[0].isupper()}
@@ -211,14 +192,14 @@ def _single(text: str, start: int, end: int, form: NameForm) -> bool:
         return word.fold not in COMMON_WORDS and _is_without_capitals(text)
     if len(word.fold) == 1 and (text[end : end + 1] in ("-", ".") or word.fold in "aio"):
         return False
-    if is_part_of_name(text, start, end):
+    if context.is_part_of_name(text, start, end):
         return False
     quoted = text[start - 1 : start] in ('"', "“", "‘") and text[end : end + 1] in ('"', "”", "’")
-    if quoted or not begins_sentence(text, start):
+    if quoted or not context.begins_sentence(text, start):
         return True
     if word.fold in FUNCTION_WORDS or (form.shorter and word.fold in COMMON_WORDS):
         return False
-    return word.fold not in COMMON_WORDS or is_title_at_start(text, end)
+    return word.fold not in COMMON_WORDS or context.is_title_at_start(text, end)
 
 
 def _has_capital(text: str, start: int, end: int, form: NameForm) -> bool:
@@ -229,19 +210,18 @@ def _has_capital(text: str, start: int, end: int, form: NameForm) -> bool:
     if word.acronym and len(word.fold) < 4:
         return capitals == len(letters)
     if not word.acronym and 1 < len(word.fold) < 5 and capitals == len(letters) > 1:
-        return form.words[0].fold not in COMMON_WORDS or _is_without_small_letters(text)
+        return word.fold not in COMMON_WORDS or _is_without_small_letters(text)
     return capitals > 0
 
 
 class ManyNames:
-    """Finds what `Mentions` finds, of tens of thousands of things in many texts: a text's n-grams
+    """Finds what `Mentions` finds, of tens of thousands of answers in many texts: a text's n-grams
     are looked up in a table of how the names' anchors begin. Memory grows with the names."""
 
-    def __init__(self, things: Sequence[Sequence[str]]) -> None:
-        self._things = things
-        self._mentions: dict[int, Mentions] = {}
+    def __init__(self, answers: Sequence[Sequence[str]]) -> None:
+        self._mentions = cache(lambda number: Mentions([answers[number]]))
         anchored: dict[str, set[int]] = defaultdict(set)
-        for number, forms in enumerate(things):
+        for number, forms in enumerate(answers):
             for form in name_forms(forms):
                 anchored[form.letters].add(number)
         # By length and text of the anchors' first characters: the anchors, and whose they are.
@@ -252,12 +232,11 @@ class ManyNames:
             table[gram].append((anchor, numbers))
 
     def present(self, text: str, known: AbstractSet[int] = frozenset()) -> set[int]:
-        """Numbers of the things that a text mentions, those already `known` left out."""
+        """Numbers of the answers that a text mentions, those already `known` left out."""
         candidates = self._candidates(text) - known
-        return {number for number in candidates if self._of(number).present(text)}
+        return {number for number in candidates if self._mentions(number).present(text)}
 
     def _candidates(self, text: str) -> set[int]:
-        """The things of which the text holds an anchor."""
         searched, candidates = squeezed(text), set[int]()
         for length, table in self._tables.items():
             grams: Iterable[str] = table
@@ -270,16 +249,10 @@ class ManyNames:
                         candidates |= numbers
         return candidates
 
-    def _of(self, number: int) -> Mentions:
-        """One thing's names, made when it is first looked for closely."""
-        if (mentions := self._mentions.get(number)) is None:
-            mentions = self._mentions[number] = Mentions([self._things[number]])
-        return mentions
 
-
-def mentioned(things: Sequence[Sequence[str]], texts: Iterable[str]) -> dict[int, int]:
-    """Numbers of the things that any of the texts mentions, with that of the first text."""
-    names, first = ManyNames(things), dict[int, int]()
+def mentioned(answers: Sequence[Sequence[str]], texts: Iterable[str]) -> dict[int, int]:
+    """Numbers of the answers that any of the texts mentions, with that of the first text."""
+    names, first = ManyNames(answers), dict[int, int]()
     for number, text in enumerate(texts):
         first |= dict.fromkeys(names.present(text, first.keys()), number)
     return first

@@ -6,13 +6,12 @@ and no difference to another system is the work of what did nothing.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self, TypeVar, get_args
 
 from branchwise.agents.reply import FailureKind
 from branchwise.base.text import counted, one_line
 from branchwise.eval.errors.gold_evidence import MAX_TOOL_CHARS
-from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
 from branchwise.graphs import list_replies
 from branchwise.graphs.extraction import replies
@@ -26,8 +25,8 @@ MAX_NAME_CHARS, MAX_ERROR_CHARS = 64, 500
 
 @dataclass(frozen=True)
 class ToolWork:
-    """A tool's calls by the agent, those that were refused or not run counted; `failed` brought
-    nothing. `searches`: that expansion made with it for names in questions."""
+    """A tool's calls by the agent, refused ones counted; `failed` brought nothing. `searches`: that
+    expansion made with it for names in questions."""
 
     calls: int = 0
     failed: int = 0
@@ -40,9 +39,8 @@ class ToolWork:
 
 @dataclass(frozen=True)
 class NodeWork:
-    """`changed`: calls that changed something of what the agent goes on with; `failed`: calls that
-    raised, took too long or returned what their slot does not take; the rest changed nothing.
-    `first_error`: of the first that failed, in the order of the items, in one line."""
+    """`changed`: calls that changed something for the agent; `failed`: calls that raised, took too
+    long or returned what their slot does not take. `first_error`: in one line."""
 
     calls: int = 0
     changed: int = 0
@@ -61,8 +59,7 @@ class NodeWork:
     def of(cls, node: Node) -> "NodeWork":
         if node.error is None:
             return cls(1, changed=int(not node.update.is_empty))
-        # The graph puts the node's name before it, which is said already.
-        error = one_line(node.error).removeprefix(f"{node.name}: ")
+        error = one_line(node.error).removeprefix(f"{node.name}: ")  # the graph puts it there
         return cls(1, failed=1, first_error=error[:MAX_ERROR_CHARS])
 
 
@@ -70,7 +67,6 @@ W = TypeVar("W", NodeWork, ToolWork)
 
 
 def _by_name(work: Iterable[tuple[str, W]]) -> dict[str, W]:
-    """The work of each name together, in the order in which they are met."""
     totals: dict[str, W] = {}
     for name, own in work:
         totals[name] = totals[name] + own if name in totals else own
@@ -78,7 +74,6 @@ def _by_name(work: Iterable[tuple[str, W]]) -> dict[str, W]:
 
 
 def tool_names(identity: object) -> tuple[str, ...]:
-    """The tools of a run's system, from what it keeps as its identity."""
     return _names(tool.get("function") for tool in _records(identity, "tools"))
 
 
@@ -107,7 +102,7 @@ _REASONS = frozenset(
 @dataclass(frozen=True)
 class _Counts:
     """Counts that add up; `failures`: failed calls by kind of error; `dropped`: lines of replies
-    that were not taken by reason (what is beyond the first 200 lines of a reply counts as one)."""
+    that were not taken, by reason (all beyond the first 200 lines are one)."""
 
     failures: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -122,16 +117,14 @@ class _Counts:
         return type(self)(**{name: value + theirs[name] for name, value in vars(self).items()})
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: the fields, and `failed`."""
         counters = {"failures": dict(self.failures), "dropped": dict(self.dropped)}
         return {**vars(self), **counters, "failed": self.failed}
 
 
 @dataclass(frozen=True)
 class ExpansionWork(_Counts):
-    """`items`: questions that were to be expanded, each epoch on its own; `expanded`: those that
-    got readings, `readings` of them together. A failed call's question is asked as it stands.
-    `searches` for the names in the questions, `failed_searches` among them."""
+    """`items`: questions that were to be expanded, by epoch; `expanded`: those that got readings,
+    `readings` of them together. `searches`: for the names in the questions."""
 
     items: int = 0
     expanded: int = 0
@@ -163,10 +156,9 @@ class ExpansionWork(_Counts):
 @dataclass(frozen=True)
 class ExtractionWork(_Counts):
     """`passages`: that were to be read; `with_spans`: those of which something was kept, `spans`
-    of them together; `whole`: those copied from end to end; `emptied`: those with nothing left
-    because all that was said about them was dropped. A failed call's passage is shown whole.
-    `shared`: passages that were read in one of the requests for several (`together`); `reused`:
-    those that had been read before and are in none of the other counts."""
+    of them together; `whole`: those copied from end to end; `emptied`: those of which all was
+    dropped. `shared`: passages read in one of the requests for several (`together`); `reused`:
+    those that had been read before, in none of the other counts."""
 
     passages: int = 0
     with_spans: int = 0
@@ -189,17 +181,14 @@ class ExtractionWork(_Counts):
 
     @property
     def each_alone(self) -> bool:
-        """Whether each passage had a request of its own."""
         return not (self.together or self.shared or self.reused)
 
     def to_json(self) -> dict[str, Any]:
         """With `requests` and `reused` only where passages were read together."""
-        counts = super().to_json()
         shared = ("shared", "together", "reused")
-        counts = {name: value for name, value in counts.items() if name not in shared}
-        if self.each_alone:
-            return counts
-        return {**counts, "requests": self.requests, "reused": self.reused}
+        counts = {name: n for name, n in super().to_json().items() if name not in shared}
+        more = {} if self.each_alone else {"requests": self.requests, "reused": self.reused}
+        return counts | more
 
     @classmethod
     def of(cls, extractions: Sequence[Extraction]) -> "ExtractionWork":
@@ -226,8 +215,8 @@ C = TypeVar("C", bound=_Counts)
 
 @dataclass(frozen=True)
 class ModuleWork:
-    """The work of both modules in an item or a run; None of a module that left no record. `nodes`
-    and `tools`: that of plug-ins' nodes and of tools by their names, in their order."""
+    """The work of an item or a run; None of a module that left no record. `nodes` and `tools`: that
+    of plug-ins' nodes and of tools by their names, in order."""
 
     expansion: ExpansionWork | None = None
     extraction: ExtractionWork | None = None
@@ -243,36 +232,30 @@ class ModuleWork:
         )
 
     def of_system(self, system: Mapping[str, Any], identity: object = None) -> "ModuleWork":
-        """The same with counts of 0 for a module that is on in `system` and never had work, and for
-        those nodes and tools of its `identity` that were never called."""
-        work = self
-        if system.get("expand") is True and work.expansion is None:
-            work = replace(work, expansion=ExpansionWork())
-        if system.get("extract") is True and work.extraction is None:
-            work = replace(work, extraction=ExtractionWork())
-        nodes = {name: NodeWork() for name in _names(_records(identity, "nodes"))}
-        tools = {name: ToolWork() for name in tool_names(identity)}
-        return ModuleWork(nodes=nodes, tools=tools) + work
+        """The same with counts of 0 for modules of `system`, and nodes and tools of its `identity`,
+        that never had work."""
+        none = ModuleWork(
+            ExpansionWork() if system.get("expand") is True else None,
+            ExtractionWork() if system.get("extract") is True else None,
+            {name: NodeWork() for name in _names(_records(identity, "nodes"))},
+            {name: ToolWork() for name in tool_names(identity)},
+        )
+        return none + self
 
     def to_json(self) -> dict[str, Any]:
-        record: dict[str, Any] = {
-            "expansion": self.expansion.to_json() if self.expansion is not None else None,
-            "extraction": self.extraction.to_json() if self.extraction is not None else None,
-        }
-        if self.nodes:
-            record["nodes"] = {name: {**vars(work)} for name, work in self.nodes.items()}
-        if self.tools:
-            record["tools"] = {name: {**vars(work)} for name, work in self.tools.items()}
+        modules = {"expansion": self.expansion, "extraction": self.extraction}
+        record: dict[str, Any] = {key: work and work.to_json() for key, work in modules.items()}
+        for key, works in (("nodes", self.nodes), ("tools", self.tools)):
+            if works:
+                record[key] = {name: {**vars(work)} for name, work in works.items()}
         return record
 
 
 def module_work(events: Iterable[Event]) -> ModuleWork:
-    """What expansions, extractions, nodes and tools record, whatever wrote them; other events, and
-    what is not as it should be, are passed over."""
+    """What expansions, extractions, nodes and tools record; what has no name is passed over."""
     bodies = [event.body for event in events]
     expansions = [body for body in bodies if isinstance(body, Expansion)]
     extractions = [body for body in bodies if isinstance(body, Extraction)]
-    # What has no name is passed over.
     nodes = [body for body in bodies if isinstance(body, Node) and "name" not in body.problems]
     called = [body for body in bodies if isinstance(body, Tool) and body.call.name]
     tools = [(tool.call.tool, ToolWork(1, int(tool.failed))) for tool in called]
@@ -287,7 +270,6 @@ def module_work(events: Iterable[Event]) -> ModuleWork:
 
 
 def total_work(works: Iterable[ModuleWork]) -> ModuleWork:
-    """The work of several items together."""
     return sum(works, ModuleWork())
 
 
@@ -310,12 +292,12 @@ def _dropped(lines: Iterable[Dropped]) -> Counter[str]:
 class InertPart(NamedTuple):
     """A part of a system, or of what scored it, and how it shows that it did nothing."""
 
-    what: str
+    name: str
     how: str
 
     @property
     def words(self) -> str:
-        return f"{self.what} did nothing: {self.how}"
+        return f"{self.name} did nothing: {self.how}"
 
 
 Inert = Mapping[str, InertPart]
@@ -324,11 +306,8 @@ _OF_SCORING = ("matcher", "judge")
 
 
 def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
-    """What did nothing in a whole run.
-
-    A tool whose description stands in the prompt may change answers without a single call, and so
-    may a module that only costs turns. A test cannot tell that from the thing at work.
-    """
+    """What did nothing in a whole run. It may still change answers, as a tool's description in the
+    prompt does, which no test can tell from its work."""
     parts = {
         f"tool {name}": InertPart(f"the tool {name}", "it was never called")
         for name, work in modules.tools.items()
@@ -341,11 +320,18 @@ def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
         parts["extraction"] = InertPart("extraction", how)
     for name, work in modules.nodes.items():
         if not work.changed:
-            how = "it was never called"
-            if work.calls:
-                how = f"it changed nothing in {counted(work.calls, 'call')}"
+            calls = counted(work.calls, "call")
+            how = f"it changed nothing in {calls}" if work.calls else "it was never called"
             parts[f"node {name}"] = InertPart(f"the node {name}", how)
-    if how := _clarification(settled.items):
+    # Of a pipeline that first tells whether a question is ambiguous.
+    outputs = (item.prediction.task_output for item in settled.items)
+    asked = [
+        bool(output.get(CLARIFICATION))
+        for output in outputs
+        if isinstance(output, Mapping) and VERDICT in output and OPTION_ANSWERS in output
+    ]
+    if asked and not any(asked):
+        how = f"it asked nothing on {counted(len(asked), 'item')}"
         parts["clarification"] = InertPart("asking back", how)
     if (matcher := settled.matcher) and not matcher.changed:
         how = "it aligned every branch as names alone do"
@@ -360,7 +346,7 @@ def inert_cautions(base: Inert, other: Inert, base_name: str) -> list[str]:
     both sides does not explain their difference."""
     own = [part.words for key, part in other.items() if not (key in _OF_SCORING and key in base)]
     alone = [part for key, part in base.items() if key not in other]
-    return [*own, *(f"{part.what} did nothing in {base_name}: {part.how}" for part in alone)]
+    return [*own, *(f"{part.name} did nothing in {base_name}: {part.how}" for part in alone)]
 
 
 def _extraction(work: ExtractionWork) -> str:
@@ -372,19 +358,5 @@ def _extraction(work: ExtractionWork) -> str:
         return f"it cut nothing of {passages}"
     if work.with_spans:
         return ""
-    return f"it kept nothing of {passages}" + (
-        f", and dropped {counted(dropped, 'span')}" if dropped else ""
-    )
-
-
-def _clarification(items: Iterable[AnsweredItem]) -> str:
-    """Of a pipeline that first tells whether a question is ambiguous."""
-    outputs = [item.prediction.task_output for item in items]
-    asked = [
-        bool(output.get(CLARIFICATION))
-        for output in outputs
-        if isinstance(output, Mapping) and VERDICT in output and OPTION_ANSWERS in output
-    ]
-    if not asked or any(asked):
-        return ""
-    return f"it asked nothing on {counted(len(asked), 'item')}"
+    lost = f", and dropped {counted(dropped, 'span')}" if dropped else ""
+    return f"it kept nothing of {passages}{lost}"

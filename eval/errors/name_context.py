@@ -8,22 +8,9 @@ bounded part of the text.
 
 import re
 
+from branchwise.eval import word_lists as lists
 from branchwise.eval.errors.folding import is_word
 from branchwise.eval.errors.name_forms import MONTH_NAMES, ORDINAL
-from branchwise.eval.word_lists import (
-    FUNCTION_WORDS,
-    GENERATIONS,
-    HANGUL_PARTICLES,
-    KINDS,
-    LONGER_NAMES,
-    MONTHS,
-    NAME_ENDINGS,
-    NAME_OPENINGS,
-    OCCUPATIONS,
-    PERSON_KINDS,
-    TITLES,
-    WORK_KINDS,
-)
 
 _NEAR = 80
 _ELISION = re.compile(r"(?:^|[^\w])(?:[cdjlmnst]|qu|dell|all|nell|un)['’]$")
@@ -37,7 +24,9 @@ _OF_NAME = re.compile(r" of (?:the )?[^\W\d_]")
 _SURNAME_GENERATION = re.compile(r" ([^\W\d_]\w*),? (?:Jr|Sr|I{1,3}|IV)\b")
 _THE_NAME = re.compile(r" the ([^\W\d_]\w*)")
 _SEQUEL = re.compile(r"[ _](\d{1,4})(?![\w,]|\.\d|[-–:/]\d| ?%)")
-_MONTH = re.compile(rf" \d\d?(?:st|nd|rd|th)? (?:{'|'.join(m[:3] for m in MONTHS)})", re.IGNORECASE)
+_MONTH = re.compile(
+    rf" \d\d?(?:st|nd|rd|th)? (?:{'|'.join(m[:3] for m in lists.MONTHS)})", re.IGNORECASE
+)
 _SENTENCE_START = re.compile(r"(?:^|[.!?。؟।]|\n|[•*])[\s\"“”'‘’(\[]*$")
 _LINE_START = re.compile(r"(?:^|\n)[ ]*(?:[-–*•]|\d+[.)])[ ]*$")
 _BRACKETED = re.compile(r"[\"”'’]?[\s_][(（]([^()（）\n]{1,60})[)）]")
@@ -54,7 +43,7 @@ _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f]")
 _THAI_FOLLOWING = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _CAPITAL_BEFORE = re.compile(r"(?:^|[^\w])([^\W\d_][\w'’]*)[ ]$")
-_PLAIN_BEFORE = FUNCTION_WORDS | frozenset(
+_PLAIN_BEFORE = lists.FUNCTION_WORDS | frozenset(
     ["altogether", "approximately", "count", "exactly", "nearly", "overall", "roughly", "scored"]
 )
 _MAGNITUDE = re.compile(r"(?:%| ?(?:%|percent\b|per cent\b|(?:m|b|tr)illion\b|thousand\b))", re.I)
@@ -65,7 +54,6 @@ _DATE_AFTER = re.compile(r"-\d\d-\d\d")
 
 
 def has_borders(text: str, start: int, end: int) -> bool:
-    """Whether [start, end) of a text begins and ends with a word."""
     return _begins_word(text, start) and _ends_word(text, end)
 
 
@@ -88,7 +76,7 @@ def _ends_word(text: str, end: int) -> bool:
         return True
     if _joined(last, after):
         particle = _HANGUL.match(text[end : end + 8]) if _HANGUL.fullmatch(last) else None
-        return particle is not None and particle[0] in HANGUL_PARTICLES
+        return particle is not None and particle[0] in lists.HANGUL_PARTICLES
     if after in "'’":
         return not is_word(second) or bool(_CLITIC.match(text[end : end + 5]))
     if after in "+#":
@@ -114,7 +102,6 @@ def _joined(left: str, right: str) -> bool:
 
 
 def has_article(text: str, start: int) -> bool:
-    """Whether an English article stands right before."""
     return _ARTICLE.search(text[max(0, start - 6) : start]) is not None
 
 
@@ -140,7 +127,7 @@ def is_other_generation(text: str, end: int) -> bool:
     """Whether "Jr.", "II" or "the Younger" makes the name another person's."""
     after = text[end : end + _NEAR]
     word = _COMMA_WORD_AFTER.match(after)
-    if word and word[1].lower() in GENERATIONS and word[1][0].isupper():
+    if word and word[1].lower() in lists.GENERATIONS and word[1][0].isupper():
         return True
     if (surname := _SURNAME_GENERATION.match(after)) and surname[1][0].isupper():
         return True
@@ -161,10 +148,10 @@ def is_in_longer_name(text: str, start: int, end: int) -> bool:
     """Whether capitals around a name of several words make it another's: "New York Times"."""
     after, before = text[end : end + _NEAR], text[max(0, start - _NEAR) : start]
     word = _WORD_AFTER.match(after)
-    if word and word[1][0].isupper() and word[1].lower() in LONGER_NAMES:
+    if word and word[1][0].isupper() and word[1].lower() in lists.LONGER_NAMES:
         return True
     opening = _word_before(before)
-    return bool(opening and opening[1][0].isupper() and opening[1].lower() in NAME_OPENINGS)
+    return bool(opening and opening[1][0].isupper() and opening[1].lower() in lists.NAME_OPENINGS)
 
 
 def is_part_of_name(text: str, start: int, end: int) -> bool:
@@ -175,7 +162,7 @@ def is_part_of_name(text: str, start: int, end: int) -> bool:
 
 def _continues(after: str, name: str) -> bool:
     word = _WORD_AFTER.match(after)
-    if word and word[1][0].isupper() and word[1].lower() not in NAME_ENDINGS:
+    if word and word[1][0].isupper() and word[1].lower() not in lists.NAME_ENDINGS:
         return not (_is_capitals(name) and word[1].isupper())
     of_name, the_name = _OF_NAME.match(after), _THE_NAME.match(after)
     return bool((of_name and of_name[0][-1].isupper()) or (the_name and the_name[1][0].isupper()))
@@ -190,11 +177,11 @@ def _was_begun(before: str, name: str) -> bool:
         return False
     lowered = word[1].lower()
     in_capitals = _is_capitals(name) and word[1].isupper()
-    if lowered in TITLES or lowered in ("the", "a", "an") or in_capitals:
+    if lowered in lists.TITLES or lowered in ("the", "a", "an") or in_capitals:
         return False
     if not _SENTENCE_START.search(before[: word.start(1)]):
         return True
-    return lowered not in FUNCTION_WORDS and word[1].isascii() and not _is_capitals(name)
+    return lowered not in lists.FUNCTION_WORDS and word[1].isascii() and not _is_capitals(name)
 
 
 def _word_before(before: str) -> re.Match[str] | None:
@@ -228,7 +215,7 @@ def names_own_bearer(text: str, start: int, end: int, known: tuple[str, ...]) ->
     if _is_other_before(text, start, known):
         return False
     kind = _KIND_BEFORE.search(text[max(0, start - _NEAR) : start])
-    return True if kind and any(kind[1] in KINDS & _words(own) for own in known) else None
+    return True if kind and any(kind[1] in lists.KINDS & _words(own) for own in known) else None
 
 
 def _is_other_before(text: str, start: int, known: tuple[str, ...]) -> bool:
@@ -237,12 +224,12 @@ def _is_other_before(text: str, start: int, known: tuple[str, ...]) -> bool:
     own_years = {year for own in known for year in _YEAR.findall(own)}
     year = _YEAR_BEFORE.search(before)
     is_other_year = own_years and year and year[1] not in own_years
-    if year and is_other_year and (KINDS & _words(year[0]) or "-born" in year[0]):
+    if year and is_other_year and (lists.KINDS & _words(year[0]) or "-born" in year[0]):
         return True
     kind = _KIND_BEFORE.search(before)
     return kind is not None and all(
-        _is_other(WORK_KINDS, {kind[1]}, _words(own))
-        or _is_other(OCCUPATIONS, {kind[1]}, _words(own))
+        _is_other(lists.WORK_KINDS, {kind[1]}, _words(own))
+        or _is_other(lists.OCCUPATIONS, {kind[1]}, _words(own))
         for own in known
     )
 
@@ -267,14 +254,14 @@ def _contradicts(given: str, own: str) -> bool:
     given_years, own_years = set(_YEAR.findall(given)), set(_YEAR.findall(own))
     if given_years and own_years and not given_years & own_years:
         return not re.search(r"\d{4}\s?[–-]", given) or bool("born" in own_words)
-    given_kinds, own_kinds = given_words & KINDS, own_words & KINDS
+    given_kinds, own_kinds = given_words & lists.KINDS, own_words & lists.KINDS
     if not given_kinds or len(given_words) > 6:
         return False
-    if _is_other(WORK_KINDS, given_words, own_words):
+    if _is_other(lists.WORK_KINDS, given_words, own_words):
         return True
-    if given_kinds <= PERSON_KINDS and own_kinds and own_kinds <= PERSON_KINDS:
+    if given_kinds <= lists.PERSON_KINDS and own_kinds and own_kinds <= lists.PERSON_KINDS:
         return not (given_kinds & own_kinds or given_years & own_years)
-    given_rest, own_rest = given_words - KINDS, own_words - KINDS
+    given_rest, own_rest = given_words - lists.KINDS, own_words - lists.KINDS
     return (
         bool(given_rest and own_rest and not given_rest & own_rest) or not own_kinds & given_kinds
     )
@@ -288,7 +275,6 @@ def _is_other(groups: tuple[frozenset[str], ...], given: set[str], own: set[str]
 
 
 def is_bare_number(text: str, start: int, end: int) -> bool:
-    """Whether the number at [start, end) of a text stands for itself there."""
     before, after = text[max(0, start - 40) : start], text[end : end + 40]
     value = text[start:end]
     is_year = len(value) == 4 and value.isdecimal() and "1000" <= value <= "2100"

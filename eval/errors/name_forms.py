@@ -13,14 +13,8 @@ from typing import Literal, NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.base.text import one_line
+from branchwise.eval import word_lists as lists
 from branchwise.eval.errors.folding import FoldedText, folded, is_word, loose, squeezed
-from branchwise.eval.word_lists import (
-    ABBREVIATIONS,
-    COMMON_WORDS,
-    COMPANY_FORMS,
-    MONTHS,
-    SMALL_WORDS,
-)
 
 _DISAMBIGUATOR = re.compile(r"(.*[^\s(（])\s*[(（]([^()（）]*)[)）]\s*", re.DOTALL)
 _TRAILING_ARTICLE = re.compile(r"(.*\w), (the|an?)\s*", re.DOTALL | re.IGNORECASE)
@@ -39,7 +33,9 @@ _USUAL_GAPS = ("", " ", "-", "–", ". ", ", ", ": ")
 _MARKS = "[:;,./!?()*\"'–—-]"
 
 _NUMBER = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?")
-MONTH_NAMES = "|".join(rf"{m}|{m[:3]}\.?" + (r"|sept\.?" if m[0] == "s" else "") for m in MONTHS)
+MONTH_NAMES = "|".join(
+    rf"{m}|{m[:3]}\.?" + (r"|sept\.?" if m[0] == "s" else "") for m in lists.MONTHS
+)
 ORDINAL = r"(?:st|nd|rd|th)?"
 _ISO = re.compile(r"\+?(\d{4})-(\d\d)(?:-(\d\d)(?:t[\d:.]*(?:z|[+-]\d\d:\d\d)?)?)?")
 _DAY_FIRST = re.compile(
@@ -57,21 +53,22 @@ class Date(NamedTuple):
 
 
 def read_date(fold: str) -> Date | None:
-    """The date that a folded text is, or None."""
     text = one_line(fold)
     if iso := _ISO.fullmatch(text):
-        day = int(iso[3]) if iso[3] else None
-        return _date(int(iso[1]), int(iso[2]), day)
-    if named := _MONTH_FIRST.fullmatch(text):
-        return _date(int(named[3]), _month(named[1]), int(named[2]))
-    if named := _DAY_FIRST.fullmatch(text):
-        return _date(int(named[3]), _month(named[2]), int(named[1]) if named[1] else None)
-    return None
+        year, month, day = iso[1], int(iso[2]), iso[3]
+    elif named := _MONTH_FIRST.fullmatch(text):
+        year, month, day = named[3], _month(named[1]), named[2]
+    elif named := _DAY_FIRST.fullmatch(text):
+        year, month, day = named[3], _month(named[2]), named[1]
+    else:
+        return None
+    date = Date(int(year), month, int(day) if day else None)
+    return date if 1 <= month <= 12 and (date.day is None or 1 <= date.day <= 31) else None
 
 
 def date_pattern(date: Date) -> str:
     """A regular expression for folded text that finds the date in the usual ways of writing it."""
-    name = MONTHS[date.month - 1]
+    name = lists.MONTHS[date.month - 1]
     month = rf"(?:{name}|{name[:3]}\.?{'|sept.?' if date.month == 9 else ''})"
     year, number = f"{date.year}", f"0?{date.month}"
     gap = r"\s{1,4}"
@@ -91,10 +88,8 @@ def date_pattern(date: Date) -> str:
 
 
 def number_pattern(fold: str) -> str | None:
-    """A regular expression that finds the number that a folded text is; None if it is none.
-
-    With or without thousand separators; zeros after the point do not matter ("57" is "57.0").
-    """
+    """A regular expression that finds the number that a folded text is, with or without thousand
+    separators and zeros after the point; None if it is none."""
     number = _NUMBER.fullmatch(fold.strip())
     if number is None:
         return None
@@ -107,14 +102,8 @@ def number_pattern(fold: str) -> str | None:
     return pattern
 
 
-def _date(year: int, month: int, day: int | None) -> Date | None:
-    if 1 <= month <= 12 and (day is None or 1 <= day <= 31):
-        return Date(year, month, day)
-    return None
-
-
 def _month(name: str) -> int:
-    return next(i for i, month in enumerate(MONTHS, 1) if month[:3] == name[:3])
+    return next(i for i, month in enumerate(lists.MONTHS, 1) if month[:3] == name[:3])
 
 
 class Word(NamedTuple):
@@ -130,13 +119,10 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True)
 class NameForm:
-    """One way of writing a name, and the rules that its mentions must keep.
-
-    `letters`: `squeezed(text)` holds them where the form is mentioned. `literal`: how a folded text
-    mostly writes it, with just these letters, or "". `value`: the pattern of what has no words.
-    `shorter`: the name without its article, the weaker form. `known`: the disambiguators that its
-    thing is known by.
-    """
+    """One way of writing a name, and the rules that its mentions must keep. `letters`: what
+    `squeezed(text)` holds where it is mentioned. `literal`: how a folded text mostly writes it, or
+    "". `value`: the pattern of what has no words. `shorter`: without its article, the weaker form.
+    `known`: its disambiguators."""
 
     letters: str
     literal: str = ""
@@ -148,36 +134,34 @@ class NameForm:
 
     @cached_property
     def pattern(self) -> str:
-        """Finds the form in folded text; made when it is asked for, since few forms need it."""
+        """Finds the form in folded text; few forms need it."""
         return self.value or _pattern(self.words)
 
     @property
     def single(self) -> bool:
-        """Whether it is one word, which is easily a word of another name."""
         return len(self.words) == 1
 
     @cached_property
     def capitalised(self) -> bool:
-        """Whether it is written with a capital at all."""
         return any(word.capital for word in self.words)
 
     @cached_property
     def sentence_case(self) -> bool:
         """Whether only its first word has a capital: "Alternative rock"."""
-        later = [word for word in self.words[1:] if word.fold not in SMALL_WORDS]
+        later = [word for word in self.words[1:] if word.fold not in lists.SMALL_WORDS]
         return bool(later) and not any(word.capital for word in later)
 
     @cached_property
     def capital_starts(self) -> set[str]:
         """How the words begin that a title writes with capitals, three letters each."""
         capital = [word.fold for word in self.words if word.capital]
-        own = [word for word in capital if word not in SMALL_WORDS]
+        own = [word for word in capital if word not in lists.SMALL_WORDS]
         return {word[:3] for word in own or capital}
 
     @cached_property
     def common(self) -> bool:
         """Whether it could be an ordinary phrase: every word is one."""
-        return all(word.fold in COMMON_WORDS for word in self.words)
+        return all(word.fold in lists.COMMON_WORDS for word in self.words)
 
 
 def name_forms(texts: Sequence[str]) -> list[NameForm]:
@@ -210,9 +194,14 @@ def _split(form: FoldedText) -> tuple[FoldedText, str]:
 
 def _forms(form: FoldedText, known: tuple[str, ...]) -> Iterator[NameForm]:
     """A date, a number, or the name with and without what may be left out."""
-    if value := _value(form.fold):
-        yield value
-        return
+    if any(map(str.isdigit, form.fold)):
+        if date := read_date(form.fold):
+            yield NameForm(str(date.year), value=date_pattern(date), kind="date")
+            return
+        if number := number_pattern(form.fold):
+            whole = form.fold.strip().partition(".")[0].lstrip("+-").replace(",", "")
+            yield NameForm(whole, value=number, kind="number")
+            return
     if last := _TRAILING_ARTICLE.fullmatch(form.shown):
         form = folded(f"{last[2]} {last[1]}")
     words = read_words(form)
@@ -223,20 +212,8 @@ def _forms(form: FoldedText, known: tuple[str, ...]) -> Iterator[NameForm]:
     yield _name(words, known)
     if words[0].fold in _ARTICLES and len(words) > 1 and words[0].gap.isspace():
         yield _name(words[1:], known, shorter=True)
-    if words[-1].fold in COMPANY_FORMS and len(words) > 1:
+    if words[-1].fold in lists.COMPANY_FORMS and len(words) > 1:
         yield _name(words[:-1], known)
-
-
-def _value(fold: str) -> NameForm | None:
-    """The date or number that a folded text is."""
-    if not any(map(str.isdigit, fold)):
-        return None
-    if date := read_date(fold):
-        return NameForm(str(date.year), value=date_pattern(date), kind="date")
-    if number := number_pattern(fold):
-        whole = fold.strip().partition(".")[0].lstrip("+-").replace(",", "")
-        return NameForm(whole, value=number, kind="number")
-    return None
 
 
 def read_words(form: FoldedText) -> tuple[Word, ...]:
@@ -251,22 +228,20 @@ def read_words(form: FoldedText) -> tuple[Word, ...]:
         )
     spans = _word_spans(form.fold)
     words = []
-    for index, (start, end) in enumerate(spans):
+    for (start, end), (following, _) in pairwise((*spans, (len(form.fold), 0))):
         place = form.place(start, end)
         shown = form.shown[slice(*place)] if place else form.fold[start:end]
-        following = spans[index + 1][0] if index + 1 < len(spans) else end
-        words.append(_word(form.fold[start:end], shown, form.fold[end:following]))
+        gap = form.fold[end:following] if (start, end) != spans[-1] else ""
+        words.append(_word(form.fold[start:end], shown, gap))
     return tuple(words)
 
 
 def _word(fold: str, shown: str, gap: str) -> Word:
     letters = [c for c in shown if c.isalpha()]
     bare = fold.replace("'", "").replace(".", "") if not fold[0].isdigit() else fold
-    marked, dotted = bare != fold, bare != fold and "." in fold
-    capitals = len(letters) > 1 and all(c.isupper() for c in letters)
-    acronym = (
-        (dotted or len(letters) <= 5) and capitals and len(letters) == len(shown) - fold.count(".")
-    )
+    marked, capitals = bare != fold, len(letters) > 1 and all(c.isupper() for c in letters)
+    close = (marked and "." in fold) or len(letters) <= 5
+    acronym = close and capitals and len(letters) == len(shown) - fold.count(".")
     return Word(bare, any(c.isupper() for c in letters), acronym, gap, marked)
 
 
@@ -344,17 +319,14 @@ def _word_pattern(word: Word) -> str:
         return r"[^\S\t]?".join(map(re.escape, word.fold))
     if not word.fold.isascii():
         return re.escape(word.fold)
-    if word.fold.isalpha():
-        return "['-]?".join(word.fold)
-    letters = [re.escape(word.fold[0])]
-    for before, letter in zip(word.fold, word.fold[1:], strict=False):
-        joined = before.isalpha() and letter.isalpha()
-        letters.append(("['-]?" if joined else "") + re.escape(letter))
-    return "".join(letters)
+    pattern = re.escape(word.fold[0])
+    for before, letter in pairwise(word.fold):
+        pattern += "['-]?" if before.isalpha() and letter.isalpha() else ""
+        pattern += re.escape(letter)
+    return pattern
 
 
 def _gap_pattern(word: Word, following: Word) -> str:
-    """What may stand in a text between two words of a name."""
     gap = word.gap
     initials = len(word.fold) == 1 and len(following.fold) == 1
     if "&" in (word.fold, following.fold) or not gap:
@@ -374,7 +346,7 @@ def _gap_pattern(word: Word, following: Word) -> str:
 
 def _spaced(word: Word, following: Word) -> str:
     """A space: a stop may stand before it after a short word, a comma before "Jr." and "and"."""
-    abbreviated = word.acronym or len(word.fold) == 1 or word.fold in ABBREVIATIONS
+    abbreviated = word.acronym or len(word.fold) == 1 or word.fold in lists.ABBREVIATIONS
     stop = r"\.?" if abbreviated or word.gap[0] == "." else ""
     return f"{stop}{_comma(following)}:?{_QUOTES}{_SPACE}{_QUOTES}"
 

@@ -52,7 +52,6 @@ class _Passage:
 
     @cached_property
     def run(self) -> str:
-        """All its words in a row."""
         return _run(f"{self.title}\n{self.text}")
 
     @cached_property
@@ -74,7 +73,6 @@ class _Asked(NamedTuple):
 
     @property
     def of_people(self) -> bool:
-        """Whether it asks about an occupation or a relation of someone."""
         return not _PEOPLE.isdisjoint(self.run.split())
 
 

@@ -48,7 +48,6 @@ def role_spec(role: str, text: str) -> ModelSpec:
 
 
 def no_replay(role: str) -> InputError:
-    """The error for a replay that should score."""
     return InputError(
         f"a replay cannot be the {role}, whose replies are kept by themselves",
         where=f"--{role}",
@@ -131,19 +130,11 @@ class Ended:
         nothing = sum(not outcome.is_usable for outcome in listed)
         return cls(len(listed), failed, nothing - failed)
 
-    @property
-    def brought_nothing(self) -> bool:
-        """Whether a request was made and no reply could be used."""
-        return 0 < self.requests == self.failed + self.unusable
-
 
 @dataclass(frozen=True)
 class Consulted:
-    """Model calls made now, and those with replies kept from earlier.
-
-    `left_out`: optional fields that requests of either omitted because the server refuses them;
-    `remarks`: what is to be told of replies, with their number.
-    """
+    """Model calls made now, and those with replies kept from earlier. `left_out`: optional fields
+    that the server refuses; `remarks`: what is to be told of replies, with their number."""
 
     fresh: RoleUsage = field(default_factory=RoleUsage)
     cached: RoleUsage = field(default_factory=RoleUsage)
@@ -151,14 +142,12 @@ class Consulted:
     remarks: Mapping[str, int] = field(default_factory=dict)
 
     def plus(self, reply: Reply) -> Consulted:
-        """With one more reply."""
         if reply.replayed:
             return self.plus_kept(reply, reply.seconds)
         fresh = self.fresh.plus(reply.usage, reply.seconds)
         return replace(self._with(reply), fresh=fresh)
 
     def plus_kept(self, reply: Completion | Reply, seconds: float) -> Consulted:
-        """With one more reply that was kept, which took so long when it was made."""
         return replace(self._with(reply), cached=self.cached.plus(reply.usage, seconds))
 
     def _with(self, reply: Completion | Reply) -> Consulted:
@@ -178,11 +167,8 @@ class Consulted:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelReport:
-    """What a model that takes part in scoring did.
-
-    `asked`: items, that is questions by epoch, with something to ask about; a request may serve
-    several. `ended`: how the distinct requests ended.
-    """
+    """What a model that takes part in scoring did. `asked`: items with something to ask about; a
+    request may serve several. `ended`: how the distinct requests ended."""
 
     model: str
     asked: int
@@ -196,7 +182,7 @@ class ModelReport:
     @property
     def brought_nothing(self) -> bool:
         """Whether a request was made and no reply could be used."""
-        return self.ended.brought_nothing
+        return 0 < self.requests == self.ended.failed + self.ended.unusable
 
     @property
     def own(self) -> Mapping[str, Any]:
@@ -216,11 +202,8 @@ class ModelReport:
 
 
 class Consultant:
-    """A model in one role (`matcher`, `judge`), and what asking it took.
-
-    `ready` is called before the first request without a kept reply, so that scoring again needs
-    neither server nor key.
-    """
+    """A model in one role (`matcher`, `judge`), and what asking it took. `ready` is called before
+    the first request without a kept reply: scoring again needs neither server nor key."""
 
     def __init__(
         self, caller: ModelCaller, judgements: Judgements, role: str, ready: Ready = check_ready
@@ -252,10 +235,8 @@ class Consultant:
         *,
         first: int = 0,
     ) -> _Outcome | None:
-        """What `read` makes of the replies kept under a key, given one more while it returns None.
-
-        None where one more would have to be asked for; only replies that were enough are counted.
-        """
+        """What `read` makes of the replies kept under a key, given one more while it returns None;
+        None where these are not enough, and then none is counted."""
         replies: list[Completion] = []
         consulted = self.consulted
         while (outcome := read(replies)) is None:
@@ -275,10 +256,8 @@ class Consultant:
         concurrency: int,
         progress: RequestProgress | None = None,
     ) -> dict[_Request, _Outcome]:
-        """What `consult` makes of each request; equal ones once, `concurrency` at a time.
-
-        Raises what it raises, as soon as one does, and InputError for a `concurrency` below 1.
-        """
+        """What `consult` makes of each request; equal ones once, `concurrency` at a time. Raises
+        what it raises, at once, and InputError for a `concurrency` below 1."""
         if concurrency < 1:
             raise InputError(f"concurrency is {concurrency}", remedy="give a number of at least 1")
         distinct = list(dict.fromkeys(requests))

@@ -55,8 +55,6 @@ _GRADE = re.compile(
 )
 
 GradePrompt = Literal["grade_condition", "grade_answer"]
-
-
 GradingReply = Reply | Completion
 """A reply, fresh or kept."""
 
@@ -72,29 +70,23 @@ class GradeRequest(NamedTuple):
 
     @property
     def is_decided(self) -> bool:
-        """Whether a text is empty, so that there is nothing to ask: two of them agree wholly. A
-        surplus prediction is to be graded against an empty text."""
+        """Whether a text is empty, other than what a surplus prediction is graded against."""
         return not self.predicted.strip() or not (self.gold.strip() or self.is_surplus)
 
     @property
     def message(self) -> str:
-        """What the judge reads, after its prompt."""
-        what = self.prompt.removeprefix("grade_")
-        parts = {
-            "Question": self.question,
-            f"Reference {what}": self.gold,
-            f"Given {what}": self.predicted,
-        }
-        return "\n".join(f"{name}: {one_line(text)[:_MAX_TEXT]}" for name, text in parts.items())
+        part = self.prompt.removeprefix("grade_")
+        texts = (self.question, self.gold, self.predicted)
+        names = ("Question", f"Reference {part}", f"Given {part}")
+        lines = zip(names, texts, strict=True)
+        return "\n".join(f"{name}: {one_line(text)[:_MAX_TEXT]}" for name, text in lines)
 
 
 @dataclass(frozen=True)
 class Grade:
-    """A grade, 0 to 1; None if no reply could be used, and `problem` says why.
-
-    `samples`: usable replies that it is the mean of; 0 where it comes of probabilities. `failed`: a
-    call got no reply; this is not kept, and the next scoring repeats it.
-    """
+    """A grade, 0 to 1; None if no reply could be used, and `problem` says why. `samples`: usable
+    replies that it is the mean of, 0 where it comes of probabilities. `failed`: a call got no
+    reply, which the next scoring repeats."""
 
     value: float | None
     samples: int = 0
@@ -109,8 +101,8 @@ class Grade:
 @dataclass(frozen=True)
 class Demand:
     """What a judge is to be asked: `once`, at most, where its server gives probabilities, else up
-    to `samples` times that. `bounded`: its replies have a limit of tokens; without one they are
-    taken for a number alone."""
+    to `samples` times. `bounded`: its replies have a limit of tokens, else they are numbers alone.
+    """
 
     spec: str
     role: str
@@ -141,7 +133,6 @@ class Grader(Consultant):
 
     @property
     def samples(self) -> int:
-        """Replies that a grade takes at most."""
         return samples_at(self._caller.decoding.model_dump())
 
     def known(self, request: GradeRequest) -> Grade | None:
@@ -164,27 +155,24 @@ class Grader(Consultant):
     ) -> dict[GradeRequest, Grade]:
         """The grade of each distinct request; `announce` is told what they take, if anything,
         before the first is sent. Raises what `grade` raises."""
-        distinct = dict.fromkeys(requests)
-        known = {
-            request: grade for request in distinct if (grade := self.known(request)) is not None
-        }
-        asked = [request for request in distinct if request not in known]
+        known: dict[GradeRequest, Grade] = {}
+        asked: list[GradeRequest] = []
+        for request in dict.fromkeys(requests):
+            if (grade := self.known(request)) is None:
+                asked.append(request)
+            else:
+                known[request] = grade
         if asked and announce:
             announce(self._demand(asked))
         grades = await self.each(asked, self.grade, concurrency=concurrency, progress=progress)
         return known | grades
 
     def _demand(self, asked: Sequence[GradeRequest]) -> Demand:
-        # Every token is a byte of its text at least; prompts are long enough to make up for what a
-        # server's template adds.
-        read = sum(
-            len(str(message.content).encode("utf-8", "replace"))
-            for request in asked
-            for message in self._messages(request)
-        )
+        # Every token is a byte of its text at least, which makes up for a server's template.
+        messages = (message for request in asked for message in self._messages(request))
+        read = sum(len(str(message.content).encode("utf-8", "replace")) for message in messages)
         limit = self._caller.decoding.max_tokens
-        written = len(asked) * (limit or NUMBER_ALONE)
-        once = RoleUsage(len(asked), read, written)
+        once = RoleUsage(len(asked), read, len(asked) * (limit or NUMBER_ALONE))
         return Demand(self.spec, self._role, once, self.samples, limit is not None)
 
     async def grade(self, request: GradeRequest) -> Grade:
@@ -205,7 +193,6 @@ class Grader(Consultant):
         return grade
 
     def key(self, request: GradeRequest) -> CallKey:
-        """Under which its replies are kept."""
         return self._caller.key(self._messages(request), role=self._role)
 
     def _messages(self, request: GradeRequest) -> list[BaseMessage]:
@@ -259,12 +246,9 @@ def read_grade(reply: GradingReply) -> int | str:
 def expected_grade(
     tokens: Sequence[ReplyToken], number: int, *, out_of: bool = False
 ) -> float | None:
-    """The expected grade, 0 to 1, from the probabilities at the place of the integer `number`.
-
-    None where they are not known. Where 10 is written as two tokens, the probability of the first
-    is shared between 1 and 10 as the second says. `out_of`: the reply ends in `/10`, whose 10 is
-    not the grade.
-    """
+    """The expected grade, 0 to 1, from the probabilities where the integer `number` stands; None
+    where they are not known. Where 10 is two tokens, the second says how the first is shared
+    between 1 and 10. `out_of`: the reply ends in `/10`, whose 10 is not the grade."""
     places = list(_places(tokens, str(number)))
     if not places:
         return None
@@ -337,8 +321,7 @@ async def grade_items(
     grades = await grader.grade_each(
         requests, concurrency=concurrency, announce=announce, progress=progress
     )
-    graded: list[AnsweredItem] = []
-    ungraded: list[ReportedItem] = []
+    graded, ungraded = list[AnsweredItem](), list[ReportedItem]()
     for item, each in zip(items, wanted, strict=True):
         own = _graded(each, grades)
         graded.append(replace(item, graded=own))

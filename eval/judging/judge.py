@@ -55,10 +55,7 @@ ROLE = "judge"
 @dataclass(frozen=True)
 class Unmatched:
     """What is unmatched of one item under one gold branch: distinct predicted texts and gold
-    entities.
-
-    `unasked`: how many more of both there are than one request may hold.
-    """
+    entities. `unasked`: how many more of both there are than one request may hold."""
 
     question: str
     branch: str
@@ -68,7 +65,6 @@ class Unmatched:
 
     @cached_property
     def request(self) -> MappingRequest:
-        """The same for every item with the same unmatched texts and entities."""
         right = tuple(shown(entity.name) for entity in self.entities)
         given = tuple(map(shown, self.texts))
         with_aliases = []
@@ -77,21 +73,16 @@ class Unmatched:
             others = [f for f in dict.fromkeys(forms) if f and f != shown(name, MAX_ALIAS)]
             also = f" (also: {'; '.join(others[:MAX_ALIASES])})" if others else ""
             with_aliases.append(f"{name}{also}")
-        lines = [f"Question: {shown(self.question, MAX_QUESTION)}"]
-        if self.branch != DEFAULT_BRANCH:
-            lines.append(f"Reading: {shown(self.branch)}")
-        message = "\n\n".join(
-            [
-                "\n".join(lines),
-                f"Right answers:\n{listed('g', with_aliases)}",
-                f"Given answers:\n{listed('a', given)}",
-            ]
+        reading = "" if self.branch == DEFAULT_BRANCH else f"\nReading: {shown(self.branch)}"
+        message = (
+            f"Question: {shown(self.question, MAX_QUESTION)}{reading}\n\n"
+            f"Right answers:\n{listed('g', with_aliases)}\n\n"
+            f"Given answers:\n{listed('a', given)}"
         )
         return MappingRequest(message, given, right, "a", "g")
 
 
 def alignment_of(item: AnsweredItem, gold: GoldBranches) -> Alignment:
-    """The alignment by which the item is scored."""
     return item.matched.alignment if item.matched else align_answers(gold, item.prediction.answers)
 
 
@@ -108,8 +99,8 @@ def unmatched(item: AnsweredItem) -> list[Unmatched]:
         if index is not None and shown(text):
             wrong[index].setdefault(shown(text), text)
     missing: dict[int, list[Entity]] = defaultdict(list)
-    for branch_index, entity in matches.missing:
-        missing[branch_index].append(gold.sets[branch_index].entities[entity])
+    for index, entity in matches.missing:
+        missing[index].append(gold.sets[index].entities[entity])
     parts = []
     for index, by_shown in sorted(wrong.items()):
         texts, entities = [text for _, text in sorted(by_shown.items())], missing[index]
@@ -137,12 +128,9 @@ def with_alias(question: Question, branch: str, entity: Entity, text: str) -> Qu
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeReport(ModelReport):
-    """What the judge did; a request is about one branch, and may serve several items.
-
-    `accepted`: texts that count now. `refused`: claims that do not (on a gold answer that another
-    text has, or that would not make more answers right). `repaired`: requests answered by the
-    second reply. `failed`, `unasked`: branches of items where nothing could be used, or there was
-    too much to ask.
+    """What the judge did; a request is about one branch, and may serve several items. `accepted`:
+    texts that count now; `refused`: claims that do not. `repaired`: requests answered by the second
+    reply. `failed`, `unasked`: branches where nothing could be used, or there was too much to ask.
     """
 
     accepted: int
@@ -172,36 +160,30 @@ async def judge_entities(
     progress: RequestProgress | None = None,
     ready: Ready = check_ready,
 ) -> tuple[list[AnsweredItem], JudgeReport, Mapping[MappingRequest, MappingOutcome]]:
-    """Let a model judge the texts and gold answers that are left over under the same branch.
-
-    The items in order, questions with accepted aliases, the report, and all verdicts.
-    Call it with aligned items. `judgements` is a cache by request, as for `align_with_model`, and
-    failures end the same way; a request that fails alone accepts nothing. `known`: earlier
-    verdicts; they are not requested again, and no count of calls includes them.
-
-    Raises:
-        ModelError: no request can be answered (a refused key, a spent quota, an unknown model).
-        InputError: the model cannot be asked, and not everything is kept.
-    """
+    """Let a model judge the texts and gold answers that are left over under the same branch. The
+    aligned items in order, questions with accepted aliases, the report, and all verdicts. A request
+    that fails alone accepts nothing. `known`: earlier verdicts, not requested again and in no count
+    of calls. Raises what `align_with_model` raises."""
     left = [unmatched(item) for item in items]
     mapper = Mapper(judge, judgements, ROLE, ready)
     requests = dict.fromkeys(part.request for parts in left for part in parts)
     new = [request for request in requests if request not in known]
-    outcomes = {**known, **await mapper.map_each(new, concurrency=concurrency, progress=progress)}
+    answered = await mapper.each(new, mapper.map, concurrency=concurrency, progress=progress)
+    outcomes = {**known, **answered}
     settled: list[AnsweredItem] = []
     failed, unasked = list[ReportedItem](), list[ReportedItem]()
     claimed = accepted = 0
     for item, parts in zip(items, left, strict=True):
+        key = item.question.id, item.epoch
         accepting, claims = accept(item, parts, outcomes)
         settled.append(accepting)
         claimed += claims
-        accepted += len(settled[-1].accepted) - len(item.accepted)
+        accepted += len(accepting.accepted) - len(item.accepted)
         for part in parts:
-            key = item.question.id, item.epoch
             if (problem := outcomes[part.request].problem) is not None:
                 failed.append(ReportedItem(*key, f"{part.branch}: {problem}"))
-            if any(part.unasked):
-                given, gold = part.unasked
+            given, gold = part.unasked
+            if given or gold:
                 why = f"{part.branch}: {given} given and {gold} gold answers"
                 unasked.append(ReportedItem(*key, why))
     report = JudgeReport(
@@ -241,8 +223,8 @@ def accept(
 
 
 def _with_claims(item: AnsweredItem, claims: Sequence[_Claim]) -> AnsweredItem:
-    """The item with all claims accepted that each make one more answer right. Others are refused: a
-    second claim on a gold answer, and an alias that makes another answer's bare name ambiguous."""
+    """The item with the claims that each make one more answer right. Others are refused: a second
+    one on a gold answer, and an alias that makes another answer's bare name ambiguous."""
     first = {(claim.part.branch, claim.entity): claim for claim in reversed(claims)}
     single = [claim for claim in claims if first[claim.part.branch, claim.entity] is claim]
     strict, pooled = _right(item)

@@ -19,7 +19,7 @@ from branchwise.agents.reply import ModelError, Reply
 from branchwise.agents.response_bodies import split_thinking
 from branchwise.base.files import json_kind
 from branchwise.base.text import one_line
-from branchwise.eval.judging.consultant import DECLINED, Consultant, RequestProgress
+from branchwise.eval.judging.consultant import DECLINED, Consultant
 
 MAX_SHOWN, MAX_QUESTION = 300, 2_000
 """Characters of a name or an answer, and of a question, that a model sees."""
@@ -30,24 +30,21 @@ _MAX_RETURNED = 20_000
 
 
 def shown(text: str, limit: int = MAX_SHOWN) -> str:
-    """The text on one line of at most `limit` characters, perhaps empty.
+    """The text on one line of at most `limit` characters, perhaps empty. Control and format
+    characters are removed, so that a name cannot start a line, change the writing direction or
+    contain hidden text. A long text keeps both ends: readings of a question may start alike and end
+    differently."""
 
-    White space is collapsed. Control and format characters are removed, so that a name cannot start
-    a line, change the writing direction or contain hidden text. A long text keeps both ends:
-    readings of a question may start alike and end differently.
-    """
-    visible = text if text.isprintable() else "".join(map(_visible, text))
-    line = one_line(visible)
+    def visible(character: str) -> str:
+        if character.isprintable() or character.isspace():
+            return character
+        return " " if unicodedata.category(character) == "Cc" else ""
+
+    line = one_line(text if text.isprintable() else "".join(map(visible, text)))
     if len(line) <= limit:
         return line
     head = (limit - len(_CUT)) * 2 // 3
     return f"{line[:head]}{_CUT}{line[head + len(_CUT) - limit :]}"
-
-
-def _visible(character: str) -> str:
-    if character.isprintable() or character.isspace():
-        return character
-    return " " if unicodedata.category(character) == "Cc" else ""
 
 
 MAX_REPLY = 100_000
@@ -91,7 +88,6 @@ class MappingRequest:
 
 
 def listed(letter: str, texts: Sequence[str]) -> str:
-    """One line for each text, its id before it."""
     return "\n".join(f"{letter}{n}: {text}" for n, text in enumerate(texts, start=1))
 
 
@@ -146,7 +142,6 @@ def _value(value: object, values: _Ids, ids: Sequence[str]) -> int | None:
 
 
 def _object(reply: str) -> list[tuple[str, Any]]:
-    """The entries of the reply, which is one JSON object."""
     text = _without_fence(split_thinking(reply)[0].strip())
     if not text:
         raise FormatError("the reply is empty")
@@ -188,10 +183,8 @@ def _range(ids: Sequence[str]) -> str:
 @dataclass(frozen=True)
 class MappingOutcome:
     """The result of a request. `indices` is None if no reply could be used; `problem` says why.
-
-    `repaired`: the first reply was unusable, the second was not. `failed`: a call got no reply;
-    this is not kept, and the next scoring repeats it.
-    """
+    `repaired`: the second reply was usable. `failed`: a call got no reply, which the next scoring
+    repeats."""
 
     indices: Indices | None
     problem: str | None = None
@@ -212,22 +205,9 @@ class MappingOutcome:
 class Mapper(Consultant):
     """A model that maps; the prompt of its role (`matcher`, `judge`) has the role's name."""
 
-    async def map_each(
-        self,
-        requests: Iterable[MappingRequest],
-        *,
-        concurrency: int,
-        progress: RequestProgress | None = None,
-    ) -> Mapping[MappingRequest, MappingOutcome]:
-        """The result of each request; equal ones are sent once, `concurrency` at a time.
-
-        Raises ModelError where every other request would fail as well (replies so far are kept),
-        and InputError where the model cannot be asked at all.
-        """
-        return await self.each(requests, self.map, concurrency=concurrency, progress=progress)
-
     async def map(self, request: MappingRequest) -> MappingOutcome:
-        """One call, and a second if the first reply cannot be used."""
+        """One call, and a second if the first reply cannot be used. Raises ModelError where every
+        other request would fail as well, and InputError where the model cannot be asked at all."""
         from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
         prompts = self.prompts

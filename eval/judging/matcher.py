@@ -41,12 +41,9 @@ BranchMapping = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class NamesToMatch:
-    """The request to a model about one item.
-
-    `gold`: names of all gold branches. `columns`: indices into it of the readings r1, r2, ...
-    `rows`: for each of n1, n2, ... the predicted names shown as it, mostly one.
-    `lexical`: the alignment by names alone, of all predicted names.
-    """
+    """The request to a model about one item. `gold`: names of all gold branches; `columns`: indices
+    into it of the readings r1, r2, ...; `rows`: for each of n1, n2, ... the predicted names shown
+    as it, mostly one; `lexical`: the alignment by names alone."""
 
     question: str
     gold: tuple[str, ...]
@@ -60,7 +57,6 @@ class NamesToMatch:
 
     @property
     def request(self) -> MappingRequest:
-        """The same for every item with this question and these names."""
         readings = tuple(shown(self.gold[column]) for column in self.columns)
         names = tuple(shown(row[0]) for row in self.rows)
         message = (
@@ -88,13 +84,9 @@ class NamesToMatch:
 
 @dataclass(frozen=True, kw_only=True)
 class MatcherReport(ModelReport):
-    """What the matcher did. Items are questions by epoch; a request may serve several.
-
-    `changed`: items that it aligned otherwise than names alone do. `repaired`: items whose mapping
-    came with the second reply. `lexical`: items aligned by names after all, and why. `to_one`:
-    items in which two or more names were all mapped to one reading, which is allowed but may mean
-    that the model does not distinguish readings.
-    """
+    """What the matcher did. `changed`: items that it aligned otherwise than names alone do;
+    `repaired`: whose mapping came with the second reply; `lexical`: aligned by names after all, and
+    why; `to_one`: all names mapped to one reading, which may mean that it tells none apart."""
 
     changed: int
     repaired: int
@@ -147,10 +139,9 @@ async def align_with_model(
 ) -> tuple[list[AnsweredItem], MatcherReport]:
     """Let a model align the branches of every item that names alone cannot decide.
 
-    The items in order, `matched` if a model was to align them, and the report.
-    `judgements` is a cache by request: equal requests are sent once, however many items share them,
-    and not at all if the reply was kept. A reply that does not map these names to these readings is
-    repaired once; items that still fail are aligned by names and marked.
+    The items in order, `matched` if a model was to align them, and the report. Equal requests are
+    sent once, and not at all if the reply was kept. A reply that does not map these names to these
+    readings is repaired once; items that still fail are aligned by names and marked.
 
     Raises:
         ModelError: no request can be answered (a refused key, a spent quota, an unknown model).
@@ -159,29 +150,23 @@ async def align_with_model(
     asked = [names_to_match(item) for item in items]
     requests = [names.request if names and not names.is_too_long else None for names in asked]
     mapper = Mapper(matcher, judgements, ROLE, ready)
-    wanted = [request for request in requests if request]
-    outcomes = await mapper.map_each(wanted, concurrency=concurrency, progress=progress)
+    wanted = filter(None, requests)
+    outcomes = await mapper.each(wanted, mapper.map, concurrency=concurrency, progress=progress)
     too_long = MappingOutcome(None, f"more than {MAX_NAMES} names are too many for one request")
     mapped = [outcomes[request] if request else too_long for request in requests]
     matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]
     of_items = zip(items, asked, matched, mapped, strict=True)
     settled = [(item, n, m, outcome) for item, n, m, outcome in of_items if n and m]
+    lexical = [(item, m.problem) for item, _, m, _ in settled if m.by == "lexical"]
+    to_one = [item for item, _, _, outcome in settled if outcome.is_to_one]
     report = MatcherReport(
         model=matcher.spec.model,
         asked=len(settled),
         ended=Ended.of(outcomes.values()),
         changed=sum(m.alignment != n.lexical for _, n, m, _ in settled),
         repaired=sum(m.repaired for _, _, m, _ in settled),
-        lexical=tuple(
-            ReportedItem(item.question.id, item.epoch, m.problem)
-            for item, _, m, _ in settled
-            if m.by == "lexical"
-        ),
-        to_one=tuple(
-            ReportedItem(item.question.id, item.epoch)
-            for item, _, _, outcome in settled
-            if outcome.is_to_one
-        ),
+        lexical=tuple(ReportedItem(item.question.id, item.epoch, why) for item, why in lexical),
+        to_one=tuple(ReportedItem(item.question.id, item.epoch) for item in to_one),
         consulted=mapper.consulted,
     )
     return [replace(item, matched=m) for item, m in zip(items, matched, strict=True)], report
@@ -202,8 +187,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Counts of (predicted branch, gold branch) pairs by which matcher aligned them, over so many
-    different `questions` with their predicted names."""
+    """Counts of (predicted branch, gold branch) pairs by which matcher aligned them."""
 
     both: int
     lexical_only: int
@@ -238,20 +222,16 @@ class Agreement:
 
 
 def agreement(items: Iterable[AnsweredItem]) -> Agreement:
-    """The agreement over all items that a model aligned (`Matched.by` is `llm`).
-
-    The pairs of a question are all of its predicted names with all of its gold names, as in the
-    model's request: without `default`, which no matcher decides. Items of one question with the
-    same names (epochs) count once for each of its gold sets. Where the model's reply was unusable,
-    nothing is compared.
-    """
+    """The agreement over all items that a model aligned: on all pairs of a question's predicted and
+    gold names but `default`. Items of one question with the same names count once for each of its
+    gold sets."""
     counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
     differences: list[Disagreement] = []
     seen: set[tuple[GoldKey, tuple[tuple[str, ...], ...]]] = set()
     for item in items:
         names = names_to_match(item)
         if item.matched is None or item.matched.by != "llm" or names is None:
-            continue
+            continue  # no usable reply
         if (item.gold_key, names.rows) in seen:
             continue
         seen.add((item.gold_key, names.rows))

@@ -1,7 +1,7 @@
 """What models decide about a run's items before they are scored, and the scorer that says so.
 
-`check_judge` says how far a judge's grades can be relied on: the same requests are graded again, by
-the same judge under sample numbers of their own, or by another one beside it.
+A `JudgeCheck` says how far a judge's grades can be relied on: the same requests are graded again,
+by the same judge under sample numbers of their own, or by another one beside it.
 """
 
 import random
@@ -19,7 +19,7 @@ from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.eval.bootstrap import Aggregate, Summed, aggregate_drawn, aggregate_sums
 from branchwise.eval.items import AnsweredItem, best_gold_sets
-from branchwise.eval.judging.consultant import Consulted, Judgements, Ready, RequestProgress
+from branchwise.eval.judging.consultant import Consulted, Judgements, Ready
 from branchwise.eval.judging.grading import (
     GRADING,
     SAMPLES,
@@ -33,7 +33,7 @@ from branchwise.eval.judging.grading import (
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
 from branchwise.eval.judging.matcher import Agreement, MatcherReport, agreement, align_with_model
 from branchwise.eval.scores import Scorer
-from branchwise.eval.scoring_choice import CheckChoice, GradedPairs, ScoringChoice
+from branchwise.eval.scoring_choice import CheckChoice, ScoringChoice
 from branchwise.eval.tasks import Task, get_task
 from branchwise.graphs.own_settings import NO_ROLES, RoleDecoding, decoding_with
 
@@ -48,13 +48,9 @@ _Drawn = TypeVar("_Drawn")
 
 @dataclass(frozen=True)
 class JudgeCheck:
-    """Two grades of each request, and how far they agree.
-
-    `spec`: the model of the second ones, which is the judge itself unless it stands `beside`
-    another. `graded`: requests with two grades, `ungraded` those that lack one. `difference`: the
-    mean absolute difference, 0 to 1; `rho`: Spearman's rank correlation, None where all grades of
-    either are the same. Their intervals draw questions.
-    """
+    """Two grades of each request, and how far they agree: the mean absolute `difference`, 0 to 1,
+    and Spearman's `rho`, None where all grades of either are the same; their intervals draw
+    questions. `spec`: the second model, `beside`: not the judge itself."""
 
     spec: str
     beside: bool
@@ -78,66 +74,19 @@ class JudgeCheck:
         }
 
 
-async def check_judge(
-    items: Sequence[AnsweredItem],
-    first: Grader,
-    second: Grader,
-    task: Task,
-    choice: CheckChoice,
-    *,
-    pairs: GradedPairs = "all",
-    concurrency: int = 8,
-    announce: Announce | None = None,
-    progress: RequestProgress | None = None,
-) -> JudgeCheck:
-    """Grades by `second` beside the kept ones of `first`.
-
-    The items are drawn with a fixed seed among those with anything to grade; a greater number draws
-    the same ones and more. Raises what `Grader.grade` raises.
-    """
-    asked = [item for item in items if property_requests([item], task, pairs)]
-    drawn = draw_items(asked, choice.items)
-    graded = [
-        (item.question.id, request, known.value if (known := first.known(request)) else None)
-        for item in drawn
-        for request in property_requests([item], task, pairs)
-    ]
-    return await grade_again(
-        graded,
-        second,
-        items=len(drawn),
-        beside=choice.beside is not None,
-        concurrency=concurrency,
-        announce=announce,
-        progress=progress,
-    )
-
-
 GradedRequest = tuple[str, GradeRequest, float | None]
 """A question's id, what was asked of it, and the grade; None: there is none."""
 
 
-async def grade_again(
-    graded: Iterable[GradedRequest],
-    second: Grader,
-    *,
-    items: int,
-    beside: bool,
-    concurrency: int = 8,
-    announce: Announce | None = None,
-    progress: RequestProgress | None = None,
+async def _grade_again(
+    graded: Iterable[GradedRequest], second: Grader, *, items: int, beside: bool, **asking: Any
 ) -> JudgeCheck:
-    """Grades by `second` beside those of the requests of so many items.
-
-    What several questions ask alike is graded once, and counts in the first of them. Raises what
-    `Grader.grade` raises.
-    """
+    """Grades by `second` beside those of the requests of so many items, `asking` as
+    `Grader.grade_each` does. What several questions ask alike counts in the first of them."""
     asked: dict[GradeRequest, tuple[str, float | None]] = {}
     for question, request, grade in graded:
         asked.setdefault(request, (question, grade))
-    again = await second.grade_each(
-        asked, concurrency=concurrency, announce=announce, progress=progress
-    )
+    again = await second.grade_each(asked, **asking)
     both = defaultdict[str, list[tuple[float, float]]](list)
     for request, (question, grade) in asked.items():
         other = again[request].value
@@ -158,7 +107,7 @@ async def grade_again(
 
 
 def draw_items(items: Sequence[AnsweredItem], n: int) -> list[AnsweredItem]:
-    """The first `n` of the items in a seeded order, which their own order has no part in."""
+    """The first `n` of the items in a seeded order, in which their own has no part."""
     return _drawn(sorted(items, key=lambda item: (item.question.id, item.epoch)), n)
 
 
@@ -172,7 +121,6 @@ Twice = Sequence[tuple[float, float]]
 
 
 def mean_difference(questions: Sequence[Twice]) -> Aggregate:
-    """The mean absolute difference of two grades, and its interval over questions."""
     sums = [(sum(abs(a - b) for a, b in twice), float(len(twice))) for twice in questions]
     return aggregate_sums(Summed(sums, lambda total, n: total / n))
 
@@ -190,9 +138,7 @@ def rank_correlation(questions: Sequence[Twice]) -> Aggregate:
 
 def spearman(grades: "NDArray[np.float64]") -> float | None:
     """The correlation of the columns' ranks, -1 to 1; None where a column is all the same.
-
-    `grades`: float64 [n, 2].
-    """
+    `grades`: float64 [n, 2]."""
     import numpy as np
     from scipy.stats import rankdata
 
@@ -205,18 +151,14 @@ def spearman(grades: "NDArray[np.float64]") -> float | None:
 RoleProgress = Callable[[str, int, int], None]
 """Gets the role (`matcher`, `judge`) and the numbers of answered and of all requests."""
 
-
 DEFAULT_DECODING = Decoding()
 
 
 @dataclass(frozen=True)
 class Settled:
-    """Items after the chosen matcher and judge, and what these did.
-
-    `lexical`: the same items by names alone, if both matchers were requested; `lexical_judge`: what
-    the judge did with these. Its calls are those that `judge` had not made. `check`: of a judge of
-    free text, where some items were graded twice.
-    """
+    """Items after the chosen matcher and judge, and what these did. `lexical`: the same items by
+    names alone, if both matchers were requested; `lexical_judge`: what the judge did with these,
+    by calls that `judge` had not made. `check`: of items graded twice."""
 
     items: Sequence[AnsweredItem]
     lexical: Sequence[AnsweredItem] | None = None
@@ -259,13 +201,9 @@ class Settled:
 
 @dataclass(frozen=True)
 class Settling:
-    """How models are asked: the resolved choice, their cache and prompts.
-
-    `roles`: by role the decoding settings that it has of its own. `headers`: of all requests.
-    `graded`: the task whose free text the judge grades, rather than accept names; `announce` is
-    then told what it is to be asked before the first request, and `check` has it grade some items
-    twice.
-    """
+    """How models are asked: the resolved choice, their cache and prompts. `roles`: by role the
+    decoding settings of its own. `graded`: the task whose free text the judge grades; `announce` is
+    then told before the first request what it takes, and `check` has some items graded twice."""
 
     choice: ScoringChoice
     judgements: Judgements
@@ -297,49 +235,55 @@ class Settling:
             matcher, agreed = None, None
             if self.choice.matcher != "lexical":
                 caller = self._caller("matcher", self.choice.model, callers)
-                items, matcher = await align_with_model(
-                    items, caller, self.judgements, ready=self.ready, **self._settings("matcher")
-                )
+                settings = {"ready": self.ready, **self._settings("matcher")}
+                items, matcher = await align_with_model(items, caller, self.judgements, **settings)
                 agreed = agreement(items) if lexical is not None else None
             judge = lexical_judge = None
             if self.choice.judge_entities:
                 caller = self._caller("judge", self.choice.judge, callers)
                 settings = {"ready": self.ready, **self._settings("judge")}
                 judged = await judge_entities(items, caller, self.judgements, **settings)
-                items, judge, verdicts = judged
+                items, judge, settings["known"] = judged
                 if lexical is not None:
                     # Leftovers of both alignments are sent, and paid for, once.
-                    lexical, lexical_judge, _ = await judge_entities(
-                        lexical, caller, self.judgements, known=verdicts, **settings
-                    )
+                    judged = await judge_entities(lexical, caller, self.judgements, **settings)
+                    lexical, lexical_judge, _ = judged
         return Settled(items, lexical, matcher, judge, None, agreed, lexical_judge)
 
     async def check_stored(
         self, stored: Mapping[str, Mapping[GradeRequest, float]], items: int
     ) -> JudgeCheck:
-        """Grades by the judge beside stored ones of another, by question id, of so many questions;
-        drawn and raising as `check_judge`."""
+        """Grades by the judge beside stored ones of another, by question id, of so many questions.
+        Raises what `settle` raises."""
         drawn = _drawn(sorted(stored), items)
         graded = [(id, request, grade) for id in drawn for request, grade in stored[id].items()]
         async with AsyncExitStack() as callers:
             grader = self._grader(self.choice.judge, callers)
             asking = {"announce": self.announce, **self._settings(CHECK)}
-            return await grade_again(graded, grader, items=len(drawn), beside=True, **asking)
+            return await _grade_again(graded, grader, items=len(drawn), beside=True, **asking)
 
     async def _graded(
         self, items: Sequence[AnsweredItem], task: Task, callers: AsyncExitStack
     ) -> Settled:
         grader = self._grader(self.choice.judge, callers)
         pairs = self.choice.pairs_of(task.name)
-        asking: dict[str, Any] = {"pairs": pairs, "announce": self.announce}
-        graded, report = await grade_items(items, grader, task, **asking, **self._settings("judge"))
+        asking = {"announce": self.announce, **self._settings("judge")}
+        graded, report = await grade_items(items, grader, task, pairs=pairs, **asking)
         if self.check is None:
             return Settled(graded, grades=report)
         beside = self.check.beside
         second = self._grader(beside or self.choice.judge, callers)
         second.first = 0 if beside else SAMPLES
-        settings = self._settings(CHECK)
-        check = await check_judge(items, grader, second, task, self.check, **asking, **settings)
+        wanted = [item for item in items if property_requests([item], task, pairs)]
+        drawn = draw_items(wanted, self.check.items)
+        grades = [
+            (item.question.id, request, known.value if (known := grader.known(request)) else None)
+            for item in drawn
+            for request in property_requests([item], task, pairs)
+        ]
+        asking = {"announce": self.announce, **self._settings(CHECK)}
+        is_beside = beside is not None
+        check = await _grade_again(grades, second, items=len(drawn), beside=is_beside, **asking)
         return Settled(graded, grades=report, check=check)
 
     def _grader(self, spec: str | None, callers: AsyncExitStack) -> Grader:
@@ -375,32 +319,30 @@ def scorer_of(
     settled: Settled,
     roles: RoleDecoding = NO_ROLES,
 ) -> Scorer:
-    """The scorer of a resolved choice; of `both`, the one with the model. `roles`: the decoding of
-    matcher and judge.
-
-    If no reply of the model was usable, the scorer says so: such scores must neither pass for the
-    model's nor replace them in a run's store.
-    """
+    """The scorer of a resolved choice; of `both`, the one with the model. If no reply of a model
+    was usable it says so: such scores must neither pass for the model's nor replace them."""
     variant = choice.variant_of(task.name)
     scored = get_task(task.name, variant)
     matcher = scored.matcher if choice.matcher == "lexical" else "llm"
     model = _name(choice.model) if choice.matcher != "lexical" else None
     judge = _name(choice.judge) if choice.judge_entities else None
+    own = {
+        role: dict(roles[role])
+        for role, asked in (("matcher", model), ("judge", judge))
+        if asked and role in roles
+    }
     if model and "matcher" in settled.in_vain:
         matcher = f"{task.matcher} ({matcher} brought nothing)"
     if judge and "judge" in settled.in_vain:
         judge = f"{judge} (brought nothing)"
     own_prompts = GRADING_PROMPTS if variant else MAPPING_PROMPTS
-    prompts_digest = prompts.digest_of(own_prompts)[:16] if model or judge else None
-    asked = {"matcher": model, "judge": judge}
-    own = {role: dict(roles[role]) for role, asks in asked.items() if asks and role in roles}
     return Scorer(
         task.name,
         task.version,
         matcher,
         model=model,
         judge=judge,
-        prompts=prompts_digest,
+        prompts=prompts.digest_of(own_prompts)[:16] if model or judge else None,
         decoding=own,
         variant=variant,
         pairs=choice.judge_pairs if variant and choice.judge_pairs != "all" else "",

@@ -20,9 +20,7 @@ _VARIANTS: dict[tuple[str, str], Task] = {}
 
 
 def register(
-    task: Task,
-    variants: Mapping[str, Task] | None = None,
-    settings: type[BaseModel] | None = None,
+    task: Task, variants: Mapping[str, Task] = {}, settings: type[BaseModel] | None = None
 ) -> None:
     """Add a task with its flow, answer formats and prompts, which lie in `prompts` beside its
     module. `variants`: the same task where its items are scored in other ways, by their names.
@@ -32,11 +30,11 @@ def register(
     package = type(task).__module__.rpartition(".")[0]
     if files(package).joinpath("prompts").is_dir():
         register_prompts(package)
-    _VARIANTS.update({(task.name, name): one for name, one in (variants or {}).items()})
+    _VARIANTS.update({(task.name, name): variant for name, variant in variants.items()})
     for flow in filter(None, (task.flow, task.live)):
         FLOWS.register(flow.name, flow)
-        for one in _within(flow):
-            FORMATS.register(one.format.name, one.format)
+        for inner in _within(flow):
+            FORMATS.register(inner.format.name, inner.format)
 
 
 def _within(flow: Flow) -> Iterator[Flow]:
@@ -81,7 +79,6 @@ def gold_of(name: str | None) -> Callable[[str], Gold]:
 
 
 def columns_of(name: str) -> dict[str, Column]:
-    """The columns of a task and its variants, by their keys."""
     ways = [get_task(name), *(get_task(name, variant) for variant in variants_of(name))]
     return {column.key: column for way in ways for column in way.columns}
 
@@ -102,10 +99,10 @@ def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
     changes nothing there, and a number of worked examples that it has not."""
     protocol = system.asked(PROTOCOL)
     if protocol != DEFAULT_PROTOCOL and protocol not in task.flow.protocols:
-        what = f"the task {task.name} has no protocol {protocol!r}"
+        problem = f"the task {task.name} has no protocol {protocol!r}"
         known = ", ".join(task.flow.protocols)
         remedy = f"its protocols: {known}" if known else "its questions are put in one way"
-        raise SettingError("protocol", what, remedy=f"leave it out: {remedy}")
+        raise SettingError("protocol", problem, remedy=f"leave it out: {remedy}")
     flow = task.flow.by(protocol)
     if "search" not in flow.prompts and tools_of(system):
         remedy = "leave out corpus and graph, or ask by another protocol"
@@ -116,17 +113,17 @@ def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
             raise _idle(name, in_what, words)
     shots = system.asking.get("shots")
     if shots and shots not in flow.examples:
-        what = f"{shots} examples are not available {in_what}"
+        problem = f"{shots} examples are not available {in_what}"
         known = " or ".join(map(str, (0, *flow.examples)))
-        raise SettingError("shots", what, where=words.name("shots"), remedy=f"write {known}")
+        raise SettingError("shots", problem, where=words.name("shots"), remedy=f"write {known}")
     if system.expand and not flow.readings:
         raise _idle("expand", in_what, words)
     return flow
 
 
 def _idle(setting: str, in_what: str, words: SettingNames) -> SettingError:
-    what = f"has no effect {in_what}"
-    return SettingError(setting, what, where=words.name(setting), remedy="leave it out")
+    problem = f"has no effect {in_what}"
+    return SettingError(setting, problem, where=words.name(setting), remedy="leave it out")
 
 
 def check_questions(

@@ -18,7 +18,7 @@ from branchwise.eval.errors.labels import ErrorClasses
 from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import ConditionalAnswer, PropertyPair
-from branchwise.graphs.flows import Brief, Flow, FlowSetting
+from branchwise.graphs.flows import Brief, Flow
 from branchwise.graphs.own_settings import DEFAULT_PROTOCOL, PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
@@ -34,21 +34,18 @@ Role = Literal["recall", "precision", "exact", "headline"]
 
 @dataclass(frozen=True)
 class Total:
-    """How a score of many questions comes of sums over them, where it is not a mean.
-
-    `sums`: the metrics of an item that are added up; `of`: their function, in this order, None
-    where it is undefined. A question counts with the mean of its epochs, so `of` must be the same
-    when all sums are multiplied by one number.
-    """
+    """How a score of many questions comes of sums over them, where it is not a mean. `sums`: the
+    metrics of an item that are added up; `of`: their function, in this order, None where it is
+    undefined. A question counts with the mean of its epochs, so `of` must be the same when all sums
+    are multiplied by one number."""
 
     sums: tuple[str, ...]
     of: Callable[..., float | None]
 
     def vector(self, metrics: Metrics) -> tuple[float, ...] | None:
         """An item's addends; None where one of them is."""
-        found = [metrics[name] for name in self.sums]
-        known = tuple(value for value in found if value is not None)
-        return known if len(known) == len(found) else None
+        known = tuple(v for name in self.sums if (v := metrics[name]) is not None)
+        return known if len(known) == len(self.sums) else None
 
 
 @dataclass(frozen=True)
@@ -56,12 +53,10 @@ class Column:
     """A metric in the report table.
 
     `heading` may hold one line break; columns with the same `table` stand side by side; `note`
-    is the line under the table that says what the number means. A metric that `needs_evidence`
-    is left unscored where no item of a set was shown any passage (no tools, or answers from a
-    file): zero would blame the agent for what was not recorded. What has a `role` is a headline
-    metric: changes are told by it. `short` is its heading where its table is clear, `words` its
-    name in a sentence. `unit`: a share is 0 to 1. With a `total` an item's own value is that of its
-    sums alone.
+    is the line under the table that says what the number means. A metric that `needs_evidence` is
+    unscored where no item of a set was shown any passage: zero would blame the agent for what was
+    not recorded. What has a `role` is a headline metric: changes are told by it. `short`: its
+    heading where its table is clear, `words`: its name in a sentence. `unit`: a share is 0 to 1.
     """
 
     key: str
@@ -137,22 +132,19 @@ class Task(Protocol):
 
     `flow` is how its questions go through a graph; `version` changes whenever a score of the same
     item may change; `matcher` says by what predicted branches are aligned with gold ones.
-    `is_attributable`: answers are entities
-    in the answer format `branches`, which texts mention, so that it can be said where one was lost
-    and models may align and judge them. Such a task has a column with the role `recall`: the share
-    of the gold answers that are right under their branch. `is_graded`: a judge grades free text, by
-    default for the variant `graded_variant`; `pairs_by_place`: what it grades of a question are
-    pairs by position. `former_variants`: names that variants had before, and have now.
-    `live`: its flow where a person is asked back.
-    `gold`: what a question must say to be scored.
-    `names_evidence`: its questions bring no passages, so reports say what was searched.
-    `protocol_words`, `hint_words`: what tables call protocols and hints that they compare, in the
-    order in which these are read. `subset_words`: what reports call the subsets all, ambiguous and
-    unambiguous.
-    `tells_deviation`: standard deviations over questions stand beside its headline metrics.
-    `error_classes`: errors that answer and gold tell by themselves. `groupings`: what its
-    scores are broken down by, besides what answers that are entities are; `crossed`: two of them
-    that make a table, down and across.
+    `is_attributable`: answers are entities in the answer format `branches`, which texts mention, so
+    that it can be said where one was lost and models may align and judge them. Such a task has a
+    column with the role `recall`: the share of the gold answers that are right under their branch.
+    `is_graded`: a judge grades free text, by default for the variant `graded_variant`;
+    `pairs_by_place`: what it grades of a question are pairs by position. `former_variants`: names
+    that variants had before, and have now. `live`: its flow where a person is asked back. `gold`:
+    what a question must say to be scored. `names_evidence`: its questions bring no passages, so
+    reports say what was searched. `protocol_words`, `hint_words`: what tables call protocols and
+    hints that they compare, in the order in which these are read. `subset_words`: what reports call
+    the subsets all, ambiguous and unambiguous. `tells_deviation`: standard deviations over
+    questions stand beside its headline metrics. `error_classes`: errors that answer and gold tell
+    by themselves. `groupings`: what its scores are broken down by, besides what answers that are
+    entities are; `crossed`: two of them that make a table, down and across.
     """
 
     name: str
@@ -185,11 +177,7 @@ class Task(Protocol):
         return item
 
     def brief(
-        self,
-        question: Question,
-        *,
-        has_tools: bool,
-        system: System = DEFAULT_SYSTEM,
+        self, question: Question, *, has_tools: bool, system: System = DEFAULT_SYSTEM
     ) -> Brief:
         """What an agent of the system, with or without tools, is told."""
         flow = self.flow.by(system.asked(PROTOCOL))
@@ -203,44 +191,44 @@ class Task(Protocol):
         )
 
     def message(self, question: Question, flow: Flow, *, has_tools: bool) -> str:
-        """What the user says by a flow: the question in one line, and the passages that it brings
-        where they are given."""
-        has_passages = bool(question.passages)
-        return ask(question, flow.setting(has_tools=has_tools, has_passages=has_passages))
+        """What the user says by a flow: the question in one line; where its passages are given also
+        these, numbered from 1 and apart by an empty line."""
+        setting = flow.setting(has_tools=has_tools, has_passages=bool(question.passages))
+        blocks = [
+            f"Fragment {k}: {' '.join(passage.title.split())}\n{passage.text}"
+            for k, passage in enumerate(question.passages, start=1)
+        ]
+        return "\n\n".join([one_line(question.question), *(blocks if setting == "given" else [])])
 
     def asked_back(self, question: Question, flow: Flow) -> str:
         """The clarification question, by a flow in which it is given."""
         return ""
 
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
-        """Raise InputError for a question that cannot be put to a system as its settings want. The
-        error leaves out where the question is."""
+        """Raise InputError, without its place, for a question that the settings do not fit."""
         return None
 
     def grading(self, question: Question, system: System) -> tuple[int, int | None]:
-        """What a judge reads of a system's answer to the question: with how many gold texts each
-        predicted property is compared, and how many properties there are at most (None: any)."""
+        """With how many gold texts a judge compares each predicted property, and how many of these
+        a system's answer has at most (None: any)."""
         return 0, 0
 
     def graded_pairs(self, item: AnsweredItem, pairs: str) -> Iterable[GradedPair]:
-        """What a judge grades of an item: predicted and gold properties that may stand for each
-        other, `pairs` of them being "all" or only those that are "aligned" without a judge."""
+        """What a judge grades of an item: "all" `pairs` of predicted and gold properties, or only
+        those that are "aligned" without a judge."""
         return ()
 
     def read_output(self, data: Any) -> Any:
-        """What is scored of a prediction's `task_output` that came from a file. Raises FormatError
-        for one that the task cannot score."""
+        """What is scored of a `task_output` that came from a file. Raises FormatError."""
         return data
 
     def beside(
         self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
     ) -> Sequence[Beside] | None:
-        """Gold and predicted answers as `score` aligns them, where a trace cannot tell by itself.
-        None: branches of the same name stand beside each other."""
+        """Gold and predicted answers as `score` aligns them; None: by the names of branches."""
         return None
 
     def questions_words(self, subset: str) -> str:
-        """A subset of the questions in a sentence."""
         return f"{self.subset_words[subset]} questions"
 
     def counted_questions(self, count: int, subset: str) -> str:
@@ -250,7 +238,6 @@ class Task(Protocol):
 
     @property
     def headline(self) -> tuple[Column, ...]:
-        """The metrics that a change is told by."""
         return tuple(column for column in self.columns if column.role)
 
     @property
@@ -270,7 +257,6 @@ class Task(Protocol):
         return (*self.headline, *others[: max(0, _SHOWN - len(self.headline))])
 
     def of_role(self, role: Role) -> Column | None:
-        """The column of a role; None where there is none."""
         return next((column for column in self.columns if column.role == role), None)
 
 
@@ -279,17 +265,16 @@ def shuffled(question: Question, texts: Iterable[str]) -> list[str]:
     return sorted(texts, key=lambda text: sha256(f"{question.id}\0{text}".encode()).digest())
 
 
-def ask(question: Question, setting: FlowSetting) -> str:
-    """The user message: the question in one line; with given passages also these, numbered from 1.
-    Blocks are apart by an empty line, each passage as `Fragment k: title`, then its text."""
-    line = one_line(question.question)
-    if setting != "given":
-        return line
-    blocks = [
-        f"Fragment {k}: {' '.join(passage.title.split())}\n{passage.text}"
-        for k, passage in enumerate(question.passages, start=1)
-    ]
-    return "\n\n".join([line, *blocks])
+def object_schema(
+    properties: Mapping[str, Any], required: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """The JSON schema of an object with these properties, by default all required."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties if required is None else required),
+        "additionalProperties": False,
+    }
 
 
 def holder_of(data: object, keys: Collection[str], problem: str) -> Mapping[str, Any]:

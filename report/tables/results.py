@@ -53,7 +53,7 @@ def systems_table(report: StudyReport) -> Table:
     for system in report.systems:
         changes = ", ".join(f"{key}: {_setting(value)}" for key, value in system.changes.items())
         models = dict.fromkeys(role.model for role in system.run.costs.roles)
-        inert = "; ".join(f"{part.what}: {part.how}" for part in system.run.inert.values())
+        inert = "; ".join(f"{part.name}: {part.how}" for part in system.run.inert.values())
         rows.append(
             (
                 system.name,

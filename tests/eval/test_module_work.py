@@ -259,7 +259,7 @@ SPANS = Counter({"not in the passage": 24})
 )
 def test_parts_that_did_nothing_are_told_from_those_that_did_little(work, said):
     found = inert_parts(work, Settled(()))
-    assert [f"{one.what}: {one.how}" for one in found.values()] == said
+    assert [f"{part.name}: {part.how}" for part in found.values()] == said
 
 
 def test_a_comparison_names_what_is_idle_in_either_system_once() -> None:

@@ -41,7 +41,7 @@ def answer_f1(gold: Sequence[Iterable[str]], predicted: Sequence[str]) -> float:
     for forms in gold:
         known = {plain_text(form) for form in forms}
         if left := [places[text] for text in known if places.get(text)]:
-            min(left, key=lambda found: found[0]).popleft()
+            min(left, key=lambda queue: queue[0]).popleft()
             right += 1
     return 2 * right / (len(gold) + len(predicted)) if right else 0.0
 
@@ -70,7 +70,6 @@ _TWO_WORDS = (
 
 @lru_cache(maxsize=16_384)
 def question_tokens(question: str) -> tuple[str, ...]:
-    """The tokens of a question, of its first 2,000 characters."""
     text = question[:_MAX_CHARACTERS].lower().translate(_APOSTROPHES).translate(_BRACKETS)
     text = _CLITICS.sub(r" \1", _SEPARATORS.sub(" ", text))
     for pattern in _TWO_WORDS:
@@ -78,24 +77,24 @@ def question_tokens(question: str) -> tuple[str, ...]:
     return tuple(plain_text(text).split())
 
 
-def edit_f1(asked: Tokens, wordings: Sequence[Tokens], said: Tokens) -> float:
+def edit_f1(asked: Tokens, wordings: Sequence[Tokens], rewrite: Tokens) -> float:
     """F1 of added and deleted unigrams, of the gold wording that it is best with. 1 where neither
     changes the question, 0 where one of them does not."""
-    edits = _edits(asked, said)
+    edits = _edits(asked, rewrite)
     return max(_f1(edits, _edits(asked, wording)) for wording in wordings)
 
 
-def bleu4(_: Tokens, wordings: Sequence[Tokens], said: Tokens) -> float:
+def bleu4(_: Tokens, wordings: Sequence[Tokens], rewrite: Tokens) -> float:
     """Sentence BLEU of up to 4-grams, as coco-caption computes it: with a tiny addend, not 0. The
     reference length is that of the wording nearest in length, the shorter of two."""
     product = 1.0
     for n in range(1, _ORDER + 1):
-        grams, most = _grams(said, n), Counter[Tokens]()
+        grams, most = _grams(rewrite, n), Counter[Tokens]()
         for wording in wordings:
             most |= _grams(wording, n)
-        product *= ((grams & most).total() + _TINY) / (max(0, len(said) - n + 1) + _SMALL)
-    length = min((abs(len(one) - len(said)), len(one)) for one in wordings)[1]
-    ratio = (len(said) + _TINY) / (length + _SMALL)
+        product *= ((grams & most).total() + _TINY) / (max(0, len(rewrite) - n + 1) + _SMALL)
+    length = min((abs(len(wording) - len(rewrite)), len(wording)) for wording in wordings)[1]
+    ratio = (len(rewrite) + _TINY) / (length + _SMALL)
     return float(product ** (1 / _ORDER)) * (exp(1 - 1 / ratio) if ratio < 1 else 1.0)
 
 
@@ -107,10 +106,9 @@ def _edits(asked: Tokens, rewrite: Tokens) -> Counter[tuple[bool, str]]:
     return Counter({**added, **deleted})
 
 
-def _f1(one: Counter[tuple[bool, str]], other: Counter[tuple[bool, str]]) -> float:
-    if not one and not other:
-        return 1.0
-    return 2 * (one & other).total() / (one.total() + other.total())
+def _f1(edits: Counter[tuple[bool, str]], other: Counter[tuple[bool, str]]) -> float:
+    total = edits.total() + other.total()
+    return 2 * (edits & other).total() / total if total else 1.0
 
 
 def _grams(tokens: Tokens, n: int) -> Counter[Tokens]:
@@ -128,13 +126,13 @@ def rewrite_f1(
     first; 0 without a prediction. `gold`: question and forms of its answer; several wordings of one
     question are separated by "|". `predicted`: question and answer."""
     prompt = question_tokens(asked)
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, (_, answer) in enumerate(predicted):
-        places[plain_text(answer)].append(place)
+    indices: dict[str, list[int]] = defaultdict(list)
+    for index, (_, answer) in enumerate(predicted):
+        indices[plain_text(answer)].append(index)
     measured = []
     for number, (question, forms) in enumerate(gold):
-        wordings = [question_tokens(one) for one in question.split("|") if one.strip()] or [()]
-        agreeing = sorted({p for text in {*map(plain_text, forms)} for p in places.get(text, ())})
+        wordings = [question_tokens(text) for text in question.split("|") if text.strip()] or [()]
+        agreeing = sorted({p for text in {*map(plain_text, forms)} for p in indices.get(text, ())})
         scores = {
             name: measure(prompt, wordings, question_tokens(name))
             for name in dict.fromkeys(predicted[p][0] for p in agreeing)
@@ -143,9 +141,9 @@ def rewrite_f1(
     taken_gold: set[int] = set()
     taken: set[int] = set()
     total = 0.0
-    for score, number, place in sorted(measured, key=lambda one: -one[0]):
-        if number not in taken_gold and place not in taken:
+    for score, number, index in sorted(measured, key=lambda pair: -pair[0]):
+        if number not in taken_gold and index not in taken:
             taken_gold.add(number)
-            taken.add(place)
+            taken.add(index)
             total += score
     return 2 * total / (len(gold) + len(predicted)) if total else 0.0

@@ -47,19 +47,17 @@ class AmbigQATask(BranchesTask):
     def score(self, item: AnsweredItem) -> Metrics:
         """The scores of `branches`, F1 of answers, and of questions with several readings those of
         rewrites; None without gold."""
-        found = dict(super().score(item))
         question, predicted = item.question, list(_predicted(item))
+        metrics = {**super().score(item), **dict.fromkeys(("ambigqa_f1", *_MEASURES))}
         if not question.has_gold("answers"):
-            return found | dict.fromkeys(["ambigqa_f1", *_MEASURES])
+            return metrics
         gold_sets = [list(_pairs(branches, question.question)) for branches in question.gold_sets]
         answers = [answer for _, answer in predicted]
-        found["ambigqa_f1"] = max(answer_f1([f for _, f in gold], answers) for gold in gold_sets)
-        for key, measure in _MEASURES.items():
-            found[key] = None
-            if question.ambiguous:
-                scores = (rewrite_f1(question.question, g, predicted, measure) for g in gold_sets)
-                found[key] = max(scores)
-        return found
+        metrics["ambigqa_f1"] = max(answer_f1([f for _, f in gold], answers) for gold in gold_sets)
+        for key, measure in _MEASURES.items() if question.ambiguous else ():
+            scores = (rewrite_f1(question.question, gold, predicted, measure) for gold in gold_sets)
+            metrics[key] = max(scores)
+        return metrics
 
 
 def _pairs(branches: GoldSet, asked: str) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -1,5 +1,6 @@
 """`{"reasoning": str, "answers": {branch: [entity, ...]}}`."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from branchwise.agents.prediction import (
 )
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.corpora.written_lists import MAX_WRITTEN, members, written_list
+from branchwise.eval.tasks.task import object_schema
 
 _ENTITIES = ("answers", "answer", "entities", "values")
 _ENTITY = ("answer", "entity", "text", "name", "value")
@@ -42,33 +44,29 @@ class BranchesFormat(AnswerFormat):
     """Entities under the names of readings: what the task `branches` asks for."""
 
     name: str = "branches"
-    schema: ClassVar[dict[str, Any]] = {
-        "type": "object",
-        "properties": {
+    schema: ClassVar[dict[str, Any]] = object_schema(
+        {
             "reasoning": {"type": "string"},
             "answers": {
                 "type": "object",
                 "additionalProperties": {"type": "array", "items": {"type": "string"}},
             },
-        },
-        "required": ["reasoning", "answers"],
-        "additionalProperties": False,
-    }
+        }
+    )
 
     def fits(self, data: object) -> bool:
         return is_exactly(_Exact, data)
 
     def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
         """Also: a bare list or text (`default`), one text for a list, `answer` for `answers`,
-        numbers, `{branch: {"answers": [...]}}`, a list of `{"branch", "answers"}`, lists in
-        lists, readings of readings, lists and objects that are written as texts, several whole
-        answers in a list, and all that in an object or a list of its own.
-        """
+        numbers, `{branch: {"answers": [...]}}`, a list of `{"branch", "answers"}`, lists in lists,
+        readings of readings, lists and objects that are written as texts, several whole answers in
+        a list, and all that in an object or a list of its own."""
         data = unwrapped(data, _ENTITIES, _BRANCH)
-        answers = [_answers_in(one) for one in _wholes(data)]
-        branches: dict[str, list[str]] = {}
-        for name, entities in (branch for one in answers for branch in _branches(one)):
-            branches.setdefault(name, []).extend(entities)
+        answers = [_answers_in(whole) for whole in _wholes(data)]
+        branches: dict[str, list[str]] = defaultdict(list)
+        for name, entities in (branch for own in answers for branch in _branches(own)):
+            branches[name] += entities
         if not any(branches.values()) and says_something(answers, but=_BRANCH):
             raise FormatError('no list of texts was found under "answers"')
         return Prediction(
@@ -81,18 +79,17 @@ class BranchesFormat(AnswerFormat):
 
 
 def _wholes(data: Any) -> list[Mapping[str, Any]]:
-    """The whole answers in `data`: an object, or each of a list of them."""
-    if not isinstance(data, list):
-        if not isinstance(data, Mapping):
-            raise FormatError("the answer is no JSON object")
+    if isinstance(data, Mapping):
         return [data]
-    if data and all(isinstance(one, Mapping) and _is_whole(one) for one in data):
-        return data
-    return [{"answers": data}]
-
-
-def _is_whole(answer: Mapping[str, Any]) -> bool:
-    return isinstance(answer.get("answers"), Mapping) and not any(key in answer for key in _BRANCH)
+    if not isinstance(data, list):
+        raise FormatError("the answer is no JSON object")
+    are_whole = all(
+        isinstance(answer, Mapping)
+        and isinstance(answer.get("answers"), Mapping)
+        and not any(key in answer for key in _BRANCH)
+        for answer in data
+    )
+    return data if data and are_whole else [{"answers": data}]
 
 
 def _answers_in(answer: Mapping[str, Any]) -> Any:
@@ -140,30 +137,23 @@ def _readings(answers: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _listed(entry: Any) -> tuple[str, list[str]]:
     """One entry of a list of answers: an entity, or a branch with its entities."""
-    if isinstance(entry, Mapping):
-        name = first_text(entry, _BRANCH, MAX_NAME)
-        return name or DEFAULT_BRANCH, _entities(entry)
-    return DEFAULT_BRANCH, _entities(entry)
+    name = first_text(entry, _BRANCH, MAX_NAME) if isinstance(entry, Mapping) else None
+    return name or DEFAULT_BRANCH, _entities(entry)
 
 
 def _entities(value: Any) -> list[str]:
     """Entities of one branch; what is neither text nor holds one is left out."""
     if isinstance(value, Mapping):
         inner = next((value[name] for name in _ENTITIES if name in value), None)
-        if isinstance(inner, list | str):
-            return _entities(inner)
-        return _entity(value)
+        return _entities(inner) if isinstance(inner, list | str) else _entity(value)
     if isinstance(value, list):
         return [entity for part in flattened(value)[:MAX_ENTITIES] for entity in _entity(part)]
     return _entity(value)
 
 
 def _entity(value: Any) -> list[str]:
-    text = (
-        first_text(value, _ENTITY, MAX_WRITTEN)
-        if isinstance(value, Mapping)
-        else text_of(value, MAX_WRITTEN)
-    )
+    is_object = isinstance(value, Mapping)
+    text = first_text(value, _ENTITY, MAX_WRITTEN) if is_object else text_of(value, MAX_WRITTEN)
     listed = [text] if text is None else members(text)
     if listed == [text]:
         return [text[:MAX_ENTITY]] if text else []

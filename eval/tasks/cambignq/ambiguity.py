@@ -26,8 +26,8 @@ def share(part: float, whole: float) -> float | None:
 _P, _R = Total(_SUMS[:2], share), Total((_SUMS[0], _SUMS[2]), share)
 
 
-def _f1(right: float, said: float, gold: float) -> float | None:
-    return share(2 * right, said + gold)
+def _f1(right: float, called: float, gold: float) -> float | None:
+    return share(2 * right, called + gold)
 
 
 def listed_answers(prediction: Prediction) -> set[str]:
@@ -64,12 +64,12 @@ class AmbiguityTask(Task):
     def score(self, item: AnsweredItem) -> Metrics:
         """Accuracy and the counts that precision, recall and F1 are made of. An item without a
         readable answer is wrong, and a miss where the question is ambiguous."""
-        said, gold = verdict(item), item.question.ambiguous
-        listed = said is not None and item.prediction.task_output is None
-        sums = (float(said is True and gold), float(said is True), float(gold))
+        called, gold = verdict(item), item.question.ambiguous
+        listed = called is not None and item.prediction.task_output is None
+        sums = (float(called is True and gold), float(called is True), float(gold))
         return {
             **dict(zip(_SUMS, sums, strict=True)),
-            "accuracy": float(said is gold),
+            "accuracy": float(called is gold),
             "ambiguous_precision": share(*sums[:2]),
             "ambiguous_recall": share(sums[0], sums[2]),
             "ambiguous_f1": _f1(*sums),

@@ -30,7 +30,6 @@ from branchwise.graphs.pipeline import CLARIFICATION, OPTION_ANSWERS
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
 
-
 _ONE = "one"
 """The category of options of which it is not known what they are."""
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -59,10 +58,10 @@ def read_asked(text: str, *, as_published: bool = False) -> AskedBack:
         head, options = published_parse(text)
         return AskedBack(text, head, head, options)
     try:
-        found = parse_clarification(text)
+        parsed = parse_clarification(text)
     except ClarificationFormatError:
         return AskedBack(text, is_of_form=False)
-    return AskedBack(text, text.partition(":")[0].strip(), found.category, found.options)
+    return AskedBack(text, text.partition(":")[0].strip(), parsed.category, parsed.options)
 
 
 def gold_asked(question: Question, *, as_published: bool = False) -> AskedBack | None:
@@ -76,7 +75,7 @@ def gold_asked(question: Question, *, as_published: bool = False) -> AskedBack |
 def gold_options(question: Question, *, as_published: bool = False) -> tuple[str, ...]:
     """What the gold question offers, or else the names of the branches."""
     gold = gold_asked(question, as_published=as_published)
-    named = tuple(one.name for one in question.branches if one.name != DEFAULT_BRANCH)
+    named = tuple(own.name for own in question.branches if own.name != DEFAULT_BRANCH)
     return gold.options if gold and gold.options and named else named
 
 
@@ -90,11 +89,10 @@ def gold_text(question: Question) -> str:
 
 
 def gold_answers(question: Question) -> list[list[str]]:
-    """The forms of each option's answers, in the order of `gold_options`."""
     return [
-        [form for answer in one.answers for form in answer.forms]
-        for one in question.branches
-        if one.name != DEFAULT_BRANCH
+        [form for answer in branch.answers for form in answer.forms]
+        for branch in question.branches
+        if branch.name != DEFAULT_BRANCH
     ]
 
 
@@ -121,16 +119,15 @@ def bare_answer(text: str) -> str:
 
 
 def bleu_names(key: str, order: int) -> tuple[str, ...]:
-    """What the addends of the column `key` are called."""
-    counted = (f"{what}{n}" for what in ("right", "said") for n in range(1, order + 1))
+    counted = (f"{part}{n}" for part in ("right", "said") for n in range(1, order + 1))
     return tuple(f"{key}_{name}" for name in ("length", "gold_length", *counted))
 
 
 def bleu_counts(text: str, gold: str, order: int) -> tuple[float, ...]:
     """A question's addends: tokens of both texts, n-grams that are right by n, n-grams by n. Of
     each text, no more than `compared` counts."""
-    found = _bleu(order).corpus_score([compared(text)], [[compared(gold)]])
-    return tuple(map(float, (found.sys_len, found.ref_len, *found.counts, *found.totals)))
+    bleu = _bleu(order).corpus_score([compared(text)], [[compared(gold)]])
+    return tuple(map(float, (bleu.sys_len, bleu.ref_len, *bleu.counts, *bleu.totals)))
 
 
 def corpus_bleu(length: float, gold_length: float, *counts: float) -> float | None:
@@ -139,11 +136,11 @@ def corpus_bleu(length: float, gold_length: float, *counts: float) -> float | No
     if not gold_length:
         return None
     order = len(counts) // 2
-    right, said = counts[:order], counts[order:]
+    right, totals = counts[:order], counts[order:]
     if not all(right):
         return 0.0
     brevity = min(0.0, 1 - gold_length / length)
-    return exp(brevity + sum(log(r / s) for r, s in zip(right, said, strict=True)) / order)
+    return exp(brevity + sum(log(r / n) for r, n in zip(right, totals, strict=True)) / order)
 
 
 @cache

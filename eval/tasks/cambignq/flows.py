@@ -17,7 +17,7 @@ from branchwise.agents.prediction import (
 )
 from branchwise.base.text import one_line
 from branchwise.eval.tasks.branches.task import BRANCHES
-from branchwise.eval.tasks.task import holder_of
+from branchwise.eval.tasks.task import holder_of, object_schema
 from branchwise.graphs.flows import Flow
 from branchwise.graphs.pipeline import CLARIFICATION, VERDICT, Pipeline, StageName
 
@@ -34,12 +34,9 @@ class VerdictFormat(AnswerFormat):
     """A verdict in place of answers: `task_output` is `{"ambiguous": bool}`."""
 
     name: str = "ambiguity"
-    schema: ClassVar[dict[str, Any]] = {
-        "type": "object",
-        "properties": {"reasoning": {"type": "string"}, VERDICT: {"type": "boolean"}},
-        "required": ["reasoning", VERDICT],
-        "additionalProperties": False,
-    }
+    schema: ClassVar[dict[str, Any]] = object_schema(
+        {"reasoning": {"type": "string"}, VERDICT: {"type": "boolean"}}
+    )
 
     def fits(self, data: object) -> bool:
         return is_exactly(_ExactVerdict, data)
@@ -69,12 +66,9 @@ class ClarificationFormat(AnswerFormat):
     text is read: whether it is of the form (`corpora/clarification.py`) is for scores to say."""
 
     name: str = "clarification"
-    schema: ClassVar[dict[str, Any]] = {
-        "type": "object",
-        "properties": {"reasoning": {"type": "string"}, CLARIFICATION: {"type": "string"}},
-        "required": ["reasoning", CLARIFICATION],
-        "additionalProperties": False,
-    }
+    schema: ClassVar[dict[str, Any]] = object_schema(
+        {"reasoning": {"type": "string"}, CLARIFICATION: {"type": "string"}}
+    )
 
     def fits(self, data: object) -> bool:
         return is_exactly(_ExactClarification, data)
@@ -144,7 +138,7 @@ _COMBINATIONS = {
 
 def _whole(name: str, *, person: bool = False) -> Flow:
     """All stages; protocols say which of them go by listed answers."""
-    combined = {key: replace(one, person=person).flow(key) for key, one in _COMBINATIONS.items()}
+    combined = {key: replace(own, person=person).flow(key) for key, own in _COMBINATIONS.items()}
     return replace(_pipeline("itself", person=person).flow(name), protocols=combined)
 
 

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from branchwise.eval.common_text import compared, longest_subsequence, longest_substring
+from branchwise.eval.properties import greatest_sum
 from branchwise.eval.tasks.task import PUBLISHED as PUBLISHED_CODE
 from branchwise.eval.tasks.task import Beside, Column, Metrics, Total
 
@@ -37,8 +38,7 @@ Forms = Sequence[str]
 
 class OptionSums(NamedTuple):
     """What a question adds to the sums of precision and recall, and to what they are divided by.
-    `lowest`: what it adds to recall by the worst of equally good mappings; None: not of a mapping
-    that leaves it open."""
+    `lowest`: to recall by the worst of equally good mappings; None: none leaves it open."""
 
     precision: float
     predicted: float
@@ -78,18 +78,8 @@ def _mapping(
 ) -> list[tuple[int, int]]:
     """Pairs of places (predicted, gold), each used once, with the greatest sum of precision; of
     several mappings with that sum the one with the highest or lowest recall."""
-    if not ratios or not ratios[0]:
-        return []
-    sign = 1 if ties == "highest" else -1
-    return _greatest([[one.precision + sign * _TIE * one.recall for one in row] for row in ratios])
-
-
-def _greatest(values: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Places (row, column), each used once, whose values have the greatest sum."""
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(values, maximize=True)
-    return [(int(row), int(column)) for row, column in zip(rows, columns, strict=True)]
+    tie = _TIE if ties == "highest" else -_TIE
+    return greatest_sum([[cell.precision + tie * cell.recall for cell in row] for row in ratios])
 
 
 def micro_precision(precision: float, predicted: float) -> float | None:
@@ -110,15 +100,14 @@ def micro_f1(precision: float, predicted: float, recall: float, gold: float) -> 
     return 2 * p * r / (p + r) if p and r else 0.0
 
 
-def common_length(one: str, other: str, common: CommonText = "substring") -> int:
+def common_length(text: str, other: str, common: CommonText = "substring") -> int:
     """Characters that two texts share; of each, no more than `compared` counts."""
-    return _LENGTHS[common](compared(one), compared(other))
+    return _LENGTHS[common](compared(text), compared(other))
 
 
 def _all_ratios(
     predicted: Sequence[str], gold: Sequence[Forms], common: CommonText = "substring"
 ) -> _Ratios:
-    """Of every pair, each ratio by the form that makes it greatest."""
 
     def ratios(text: str, forms: Forms) -> OptionRatios:
         lengths = [(common_length(text, form, common), form) for form in forms]
@@ -137,8 +126,8 @@ def _share(length: int, text: str) -> float:
 INVALID_FORM = "invalid form"
 """Category and only option of a text without a colon."""
 _AUTOJUNK = 200
-"""In a second text of fewer characters difflib leaves none out: what it finds is the longest common
-substring, which is there at a tenth of the cost."""
+"""In a second text of fewer characters difflib finds the longest common substring, at ten times the
+cost."""
 
 
 def published_parse(text: str) -> tuple[str, tuple[str, ...]]:
@@ -152,22 +141,19 @@ def published_parse(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def published_sums(predicted: Sequence[str], gold: Sequence[Forms]) -> OptionSums:
-    """A question's addends as CAmbigNQ's published code adds them up. Other than in the paper,
-    precision and recall have mappings of their own; the common text is difflib's, which leaves out
-    what is frequent in texts of 200 and more characters; a question without options on either side
-    counts as right; and no number that is divided by is below 1."""
+    """A question's addends by CAmbigNQ's published code: precision and recall have mappings of
+    their own; the common text is difflib's, which leaves out what is frequent in texts of 200 and
+    more characters; a question without options on either side is right; no divisor is below 1."""
     counts = float(max(len(predicted), 1)), float(max(len(gold), 1))
     if not predicted or not gold:
         right = 0.0 if predicted or gold else 1.0
         return OptionSums(right, counts[0], right, counts[1], None)
-    cells = [[_published_ratios(one, forms) for one in predicted] for forms in gold]
-    precision, recall = (
-        sum(
-            cells[r][p][part] for r, p in _greatest([[cell[part] for cell in row] for row in cells])
-        )
-        for part in (0, 1)
-    )
-    return OptionSums(precision, counts[0], recall, counts[1], None)
+    cells = [[_published_ratios(text, forms) for text in predicted] for forms in gold]
+    sums = []
+    for part in (0, 1):
+        shares = [[cell[part] for cell in row] for row in cells]
+        sums.append(sum(shares[r][p] for r, p in greatest_sum(shares)))
+    return OptionSums(sums[0], counts[0], sums[1], counts[1], None)
 
 
 def _published_ratios(predicted: str, forms: Forms) -> OptionRatios:
@@ -221,7 +207,6 @@ PUBLISHED = OptionsWay(
 )
 WAYS = (SUBSTRING, SUBSEQUENCE, PUBLISHED)
 
-
 _LOWEST_NOTE = (
     "lowest: where several mappings are equally good, by the one with the lowest recall; R and F1 "
     "are by the one with the highest"
@@ -251,22 +236,19 @@ def option_metrics(of: str, sums: OptionSums | None) -> Metrics:
     if sums is None:
         return dict.fromkeys(names)
     precision, predicted, recall, gold, lowest = sums
-    scores = [
-        micro_precision(precision, predicted),
-        micro_recall(recall, gold),
-        micro_f1(precision, predicted, recall, gold),
-    ]
-    if lowest is None:
-        scores += [None, None]
-    else:
-        scores += [micro_recall(lowest, gold), micro_f1(precision, predicted, lowest, gold)]
+    scores = [micro_precision(precision, predicted)]
+    for part in (recall, lowest):
+        if part is None:
+            scores += [None, None]
+        else:
+            scores += [micro_recall(part, gold), micro_f1(precision, predicted, part, gold)]
     return dict(zip(names, (*sums, *scores), strict=True))
 
 
 def options_beside(
     gold: Sequence[tuple[str, Sequence[str]]],
     wanted: Sequence[Forms],
-    said: Sequence[tuple[str, Sequence[str]]],
+    predicted: Sequence[tuple[str, Sequence[str]]],
     texts: Sequence[str],
 ) -> list[Beside]:
     """Gold options and predicted ones by their mapping; `wanted` and `texts` are what is compared
@@ -274,14 +256,12 @@ def options_beside(
     ratios = _all_ratios(texts, wanted)
     pairs = {r: p for p, r in _mapping(ratios)}
     beside = []
-    for place, option in enumerate(gold):
-        if (p := pairs.get(place)) is None:
-            beside.append(Beside(option, None))
-            continue
-        shares = ratios[p][place]
-        beside.append(Beside(option, said[p], [("P", shares.precision), ("R", shares.recall)]))
+    for index, option in enumerate(gold):
+        p = pairs.get(index)
+        scores = [] if p is None else [*zip("PR", ratios[p][index], strict=True)]
+        beside.append(Beside(option, None if p is None else predicted[p], scores))
     taken = set(pairs.values())
-    return beside + [Beside(None, one) for p, one in enumerate(said) if p not in taken]
+    return beside + [Beside(None, own) for p, own in enumerate(predicted) if p not in taken]
 
 
 def _names(of: str) -> tuple[str, ...]:

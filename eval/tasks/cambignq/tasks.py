@@ -49,12 +49,9 @@ class AskedBackTask(Task):
         self.way, self.matcher, self.columns = way, way.matcher, self.columns_by(way)
 
     @abstractmethod
-    def columns_by(self, way: OptionsWay) -> tuple[Column, ...]:
-        """What the answers to a question are scored by."""
-        ...
+    def columns_by(self, way: OptionsWay) -> tuple[Column, ...]: ...
 
     def asked(self, item: AnsweredItem) -> AskedBack:
-        """The question back of an item."""
         return read_asked(said_question(item.prediction), as_published=self.way.as_published)
 
     def message(self, question: Question, flow: Flow, *, has_tools: bool) -> str:
@@ -63,7 +60,7 @@ class AskedBackTask(Task):
         message = super().message(question, flow, has_tools=has_tools)
         if not flow.tells_answers:
             return message
-        gold = (one_line(answer.text) for one in question.branches for answer in one.answers)
+        gold = (one_line(answer.text) for own in question.branches for answer in own.answers)
         return with_answers(message, shuffled(question, gold))
 
     def asked_back(self, question: Question, flow: Flow) -> str:
@@ -107,9 +104,8 @@ def is_format_error(item: AnsweredItem, asked: AskedBack) -> bool:
 
 
 class ClarificationTask(AskedBackTask):
-    """One question back, scored as a whole (BLEU-4), by category (exact match, BLEU-1) and options.
-    Whole and category count only where gold has the question; options go by the names of branches
-    else. A question with one reading has no gold, and is in no score."""
+    """One question back, scored as a whole (BLEU-4), by category (exact match, BLEU-1) and options;
+    without a gold question by the names of branches alone."""
 
     name = "clarification"
     version = 2
@@ -138,8 +134,9 @@ class ClarificationTask(AskedBackTask):
             none = {**option_metrics("option", None), **_whole(asked, None)}
             return {**dict.fromkeys(unscored), **none}
         gold = gold_asked(item.question, as_published=self.way.as_published)
+        sums = self.way.sums(asked.options, [[name] for name in wanted])
         return {
-            **option_metrics("option", self.way.sums(asked.options, [[one] for one in wanted])),
+            **option_metrics("option", sums),
             **_whole(asked, gold),
             "option_count": float(len(asked.options)),
             "form_errors": float(is_format_error(item, asked)),
@@ -152,8 +149,8 @@ class ClarificationTask(AskedBackTask):
         self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
     ) -> list[Beside]:
         options, gold = read_asked(said_question(prediction)).options, gold_options(question)
-        wanted, said = [(one, ()) for one in gold], [(one, ()) for one in options]
-        return options_beside(wanted, [[one] for one in gold], said, options)
+        wanted, offered = ([(name, ()) for name in names] for names in (gold, options))
+        return options_beside(wanted, [[name] for name in gold], offered, options)
 
 
 def _whole(asked: AskedBack, gold: AskedBack | None) -> Metrics:
@@ -187,7 +184,6 @@ _GOLD_NOTE = (
 _FORMAT_NOTE = "form errors: share of texts that are no question of the form"
 _PLACED = ("answer_exact", "answer_contains", "answers_placed")
 
-
 AnsweredOptions = list[Annotated[list[str | list[str]], Field(min_length=2, max_length=2)]]
 
 
@@ -201,15 +197,15 @@ class ClarifiedOutput(BaseModel, extra="ignore", strict=True):
 def answer_metrics(
     item: AnsweredItem, way: OptionsWay, *, format_error: bool, least: int = 0
 ) -> Metrics:
-    """Values of the columns of answers and of their sums; `least`: as how many answers fewer of
-    them count."""
-    said = [bare_answer(text) for _, texts in said_answers(item.prediction) for text in texts]
+    """Values of the columns of answers and of their sums; fewer answers than `least` count as so
+    many."""
+    given = [bare_answer(text) for _, texts in said_answers(item.prediction) for text in texts]
     gold = [[bare_answer(form) for form in forms] for forms in gold_answers(item.question)]
-    sums = way.sums(said, gold)
+    sums = way.sums(given, gold)
     return {
         **option_metrics("answer", sums._replace(predicted=max(sums.predicted, least))),
-        "answer_count": float(len(said)),
-        "different_answers": float(len(set(said))),
+        "answer_count": float(len(given)),
+        "different_answers": float(len(set(given))),
         "form_errors": float(format_error),
         **_of_gold_options(item, gold),
     }
@@ -252,10 +248,9 @@ class ClarifiedTask(AskedBackTask):
 
     def score(self, item: AnsweredItem) -> Metrics:
         """Answers' addends, and how many there are; all None for a question with one reading."""
-        if not gold_answers(item.question):
-            return dict.fromkeys(answer_metrics(item, self.way, format_error=False))
         is_wrong = is_format_error(item, self.asked(item))
-        return answer_metrics(item, self.way, format_error=is_wrong)
+        metrics = answer_metrics(item, self.way, format_error=is_wrong)
+        return metrics if gold_answers(item.question) else dict.fromkeys(metrics)
 
     def read_output(self, data: Any) -> Any:
         return read_output(ClarifiedOutput, data)
@@ -265,24 +260,24 @@ class ClarifiedTask(AskedBackTask):
     ) -> list[Beside]:
         """Gold options with their answers beside the predicted answers that stand for them; the
         only reading of a question stands for itself."""
-        gold = [(one.name, [answer.text for answer in one.answers]) for one in question.branches]
-        said = [(name, (text,)) for name, texts in said_answers(prediction) for text in texts]
+        gold = [(own.name, [answer.text for answer in own.answers]) for own in question.branches]
+        given = [(name, (text,)) for name, texts in said_answers(prediction) for text in texts]
         pairs = options_beside(
-            [one for one in gold if one[0] != DEFAULT_BRANCH],
+            [own for own in gold if own[0] != DEFAULT_BRANCH],
             [[bare_answer(form) for form in forms] for forms in gold_answers(question)],
-            said,
-            [bare_answer(text) for _, (text,) in said],
+            given,
+            [bare_answer(text) for _, (text,) in given],
         )
-        return [*pairs, *(Beside(one, None) for one in gold if one[0] == DEFAULT_BRANCH)]
+        return [*pairs, *(Beside(own, None) for own in gold if own[0] == DEFAULT_BRANCH)]
 
 
 def read_output(model: type[ClarifiedOutput], data: Any) -> dict[str, Any]:
     """An output whose answers are pairs of an option and its texts. Raises FormatError."""
-    found = read_model(model, data)
-    for n, (name, texts) in enumerate(found["answers"]):
+    output = read_model(model, data)
+    for n, (name, texts) in enumerate(output["answers"]):
         if not isinstance(name, str) or not isinstance(texts, list):
             raise FormatError(f'answers.{n}: is not ["OPTION", ["answer", ...]]')
-    return found
+    return output
 
 
 _DETECTS = AmbiguityTask()
@@ -297,9 +292,9 @@ class _ClarifyOutput(ClarifiedOutput):
 
 
 class ClarifyTask(ClarifiedTask):
-    """The whole pipeline, scored by the answers to ambiguous questions; detection, of all of them,
-    stands beside. What goes wrong is carried on: an ambiguous question that was called unambiguous,
-    or got no answer, counts as answered once, wrongly, as in the published code."""
+    """The whole pipeline, scored by the answers to ambiguous questions, and detection, of all. As
+    in the published code, an ambiguous question that was called unambiguous, or got no answer,
+    counts as answered once, wrongly."""
 
     name = "clarify"
     version = 2
@@ -307,7 +302,7 @@ class ClarifyTask(ClarifiedTask):
     live = LIVE
 
     def columns_by(self, way: OptionsWay) -> tuple[Column, ...]:
-        detected = [replace(one, role=None) for one in _DETECTS.columns if one.key != _NOT_HERE]
+        detected = [replace(own, role=None) for own in _DETECTS.columns if own.key != _NOT_HERE]
         return (*super().columns_by(way), *detected)
 
     def score(self, item: AnsweredItem) -> Metrics:

@@ -93,16 +93,16 @@ class OutputRow:
 
     id: str
     question: str
-    said: tuple[ConditionalAnswer, ...]
+    predicted: tuple[ConditionalAnswer, ...]
     grades: tuple[Mapping[str, float], ...]
     gold: int
     expected: tuple[ConditionalAnswer, ...] | None = None
 
     def requests(self, gold: Sequence[ConditionalAnswer]) -> Iterator[tuple[GradeRequest, float]]:
         """What the judge was asked, and the grade that it gave."""
-        wanted = islice(chain(gold, repeat(NOTHING)), len(self.said))
-        for said, own, grades in zip(self.said, wanted, self.grades, strict=True):
-            asked = grade_requests(self.question, said, own)
+        wanted = islice(chain(gold, repeat(NOTHING)), len(self.predicted))
+        for predicted, own, grades in zip(self.predicted, wanted, self.grades, strict=True):
+            asked = grade_requests(self.question, predicted, own)
             for part, request in zip(("condition", "answer"), asked, strict=True):
                 if part in grades and not request.is_decided:
                     yield request, grades[part]
@@ -118,7 +118,7 @@ class AuthorsOutput:
 
     @property
     def predictions(self) -> int:
-        return sum(len(row.said) for row in self.rows)
+        return sum(len(row.predicted) for row in self.rows)
 
     @property
     def scores(self) -> dict[str, Pooled]:
@@ -135,40 +135,35 @@ class AuthorsOutput:
         self, questions: Sequence[Question], source: str
     ) -> dict[str, dict[GradeRequest, float]]:
         """By question id what the judge was asked, and the grade that it gave, for rows whose gold
-        is known: that of these questions, in the comparison the file's own.
-
-        Raises InputError where no row has gold, or a question of `source` other gold than a row.
-        """
+        is known: that of these questions, in the comparison the file's own. Raises InputError where
+        no row has gold, or a question of `source` other gold than a row."""
         by_id = {question.id: gold_as_given(question) for question in questions}
         asked = {}
         for row in self.rows:
             gold = row.expected or by_id.get(row.id)
             if gold is not None and len(gold) != row.gold:
-                found = f"{len(gold)} gold answers, and {row.gold} in the output"
-                what = f"question {row.id[:80]!r} has {found}"
-                raise InputError(what, where=source, remedy=_NAME_QUESTIONS)
+                counts = f"{len(gold)} gold answers, and {row.gold} in the output"
+                problem = f"question {row.id[:80]!r} has {counts}"
+                raise InputError(problem, where=source, remedy=_NAME_QUESTIONS)
             if gold is not None:
                 asked[row.id] = dict(row.requests(gold))
         if not asked:
-            what = f"no question that {self.model[:80]} answers is there"
-            raise InputError(what, where=source, remedy=_NAME_QUESTIONS)
+            problem = f"no question that {self.model[:80]} answers is there"
+            raise InputError(problem, where=source, remedy=_NAME_QUESTIONS)
         return asked
 
 
 def read_outputs(path: Path) -> tuple[AuthorsOutput, ...] | dict[str, Averages]:
-    """What a file has of each model: its rows, or the averages of Figure 5.
-
-    Raises InputError, naming file, model and row: another file, a row that is not whole, a grade
-    that is not from 0 to 1, a question that stands twice.
-    """
+    """What a file has of each model: its rows, or the averages of Figure 5. Raises InputError,
+    naming file, model and row."""
     by_model = json_object(path, MAX_JSON_BYTES, _WANTED)
     if by_model and all(isinstance(own, dict) for own in by_model.values()):
         return {
             model: _parsed(Averages, own, f"{path}: {model}") for model, own in by_model.items()
         }
     if not by_model or not all(isinstance(own, list) and own for own in by_model.values()):
-        what = "is no output of CondAmbigQA's authors: rows by model are missing"
-        raise InputError(what, where=str(path), remedy=_WANTED)
+        problem = "is no output of CondAmbigQA's authors: rows by model are missing"
+        raise InputError(problem, where=str(path), remedy=_WANTED)
     return tuple(_output(model, rows, path) for model, rows in by_model.items())
 
 
@@ -181,8 +176,8 @@ def _output(model: str, records: Sequence[Any], path: Path) -> AuthorsOutput:
         where = f"{path}: {model[:80]}, row {number}"
         row = read(record, where)
         problem = ""
-        if len(row.said) != len(row.grades):
-            problem = f"has {len(row.said)} answers and {len(row.grades)} evaluations"
+        if len(row.predicted) != len(row.grades):
+            problem = f"has {len(row.predicted)} answers and {len(row.grades)} evaluations"
         elif row.gold < 1:
             problem = "has an answer_count_difference that leaves no gold answer"
         elif row.id in rows:
@@ -198,21 +193,23 @@ def _output(model: str, records: Sequence[Any], path: Path) -> AuthorsOutput:
 
 def _main_row(record: Any, where: str) -> OutputRow:
     row = _parsed(_MainRow, record, where)
-    grades = ({"condition": one.condition_evaluation.score} | one.scores for one in row.evaluations)
+    grades = ({"condition": g.condition_evaluation.score} | g.scores for g in row.evaluations)
     return _row(row, row.conditions, tuple(grades))
 
 
 def _compare_row(record: Any, where: str) -> OutputRow:
     row = _parsed(_CompareRow, record, where)
-    texts = (one if isinstance(one, str) else " ".join(one) for one in row.expected_answers)
+    texts = (own if isinstance(own, str) else " ".join(own) for own in row.expected_answers)
     expected = tuple(ConditionalAnswer("", (text,), frozenset()) for text in texts)
-    grades = tuple(one.scores for one in row.evaluations)
+    grades = tuple(own.scores for own in row.evaluations)
     return replace(_row(row, row.generated_answers, grades), expected=expected)
 
 
-def _row(row: _Row, said: Sequence[_Answer], grades: tuple[Mapping[str, float], ...]) -> OutputRow:
-    given = (ConditionalAnswer(one.condition, (one.answer,), frozenset()) for one in said)
-    gold = len(said) - row.answer_count_difference
+def _row(
+    row: _Row, answers: Sequence[_Answer], grades: tuple[Mapping[str, float], ...]
+) -> OutputRow:
+    given = (ConditionalAnswer(own.condition, (own.answer,), frozenset()) for own in answers)
+    gold = len(answers) - row.answer_count_difference
     return OutputRow(row.id, row.question, tuple(given), grades, gold)
 
 

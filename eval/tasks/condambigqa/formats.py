@@ -25,6 +25,7 @@ from branchwise.agents.prediction import (
 )
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.corpora.written_lists import members
+from branchwise.eval.tasks.task import object_schema
 
 _LISTS = ("conditions", "answers", "properties", "results")
 _CONDITION = ("condition", "reading", "branch", "interpretation")
@@ -58,18 +59,8 @@ class _Answers(BaseModel, extra="forbid", strict=True):
 def _schema(of: str, texts: Sequence[str]) -> dict[str, Any]:
     """A list of objects with these texts, and with citations where passages were seen."""
     citations = {"type": "array", "items": {"type": "string"}}
-    entry = {
-        "type": "object",
-        "properties": {**{name: {"type": "string"} for name in texts}, "citations": citations},
-        "required": list(texts),
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {of: {"type": "array", "items": entry}},
-        "required": [of],
-        "additionalProperties": False,
-    }
+    parts = {name: {"type": "string"} for name in texts} | {"citations": citations}
+    return object_schema({of: {"type": "array", "items": object_schema(parts, texts)}})
 
 
 class ConditionsFormat(AnswerFormat):
@@ -86,8 +77,7 @@ class ConditionsFormat(AnswerFormat):
         """A condition becomes a branch, its answer the branch's entity, a citation the id of a
         passage: "Fragment k", "k" and "[k]" count `fragments` from 1. A citation that names no
         passage stays as it is written, so that it counts as a wrong one. A condition that comes
-        twice is one branch where the answer is the same, and gets a number where it is not.
-        """
+        twice is one branch where the answer is the same, and gets a number where it is not."""
         data = unwrapped(data, _LISTS, _CONDITION)
         answers: dict[str, tuple[str, ...]] = {}
         citations: dict[str, tuple[str, ...]] = {}
@@ -122,8 +112,8 @@ def _entries(
 
 def _list_in(data: object) -> list[Any]:
     if isinstance(data, list):
-        is_whole = [isinstance(one, Mapping) and _is_whole(one) for one in data]
-        return [part for one in data for part in _list_in(one)] if data and all(is_whole) else data
+        are_whole = all(isinstance(entry, Mapping) and _is_whole(entry) for entry in data)
+        return [part for entry in data for part in _list_in(entry)] if data and are_whole else data
     if not isinstance(data, Mapping):
         raise FormatError("the answer is no JSON object")
     for name in _LISTS:
@@ -145,11 +135,11 @@ def _list_in(data: object) -> list[Any]:
 
 def _is_whole(answer: Mapping[str, Any]) -> bool:
     """Whether an object holds conditions rather than being one."""
-    return not any(name in answer for name in _CONDITION) and any(
-        isinstance(answer.get(name), Mapping)
-        or (isinstance(found := answer.get(name), list) and isinstance((found or [0])[0], Mapping))
-        for name in _LISTS
-    )
+    if any(name in answer for name in _CONDITION):
+        return False
+    values = (answer.get(name) for name in _LISTS)
+    first = (value[0] if isinstance(value, list) and value else value for value in values)
+    return any(isinstance(value, Mapping) for value in first)
 
 
 def _answers(entry: Mapping[str, Any]) -> tuple[str, ...]:
@@ -173,7 +163,7 @@ def resolve_citations(value: Any, fragments: Sequence[str]) -> list[str]:
             continue
         several = fragments and text not in fragments and _SEVERAL.fullmatch(text)
         cited = re.findall(r"\d+", text) if several else [text]
-        resolved.extend(_passage(one, fragments) for one in cited)
+        resolved.extend(_passage(name, fragments) for name in cited)
     return resolved
 
 

@@ -75,10 +75,9 @@ def greedy_sums(
     gold: Sequence[ConditionalAnswer],
     protocol: str,
 ) -> tuple[PartScores, int]:
-    """What the rewrite adds up of one question, and over how many predictions. Each
-    predicted property, in the model's order, takes the free gold property with the greatest
-    weighted sum of grades and citation precision, however small, the first of equal ones. The sum
-    of conditions is 0 in protocols that ask for none."""
+    """What the rewrite adds up of one question, and over how many predictions. Each of these, in
+    the model's order, takes the free gold property with the greatest weighted sum of grades and
+    citation precision, the first of equal ones. Conditions that were not asked for add 0."""
     weights, free = _GREEDY[protocol], list(range(len(gold)))
     taken: list[PartScores] = []
     for p, property in enumerate(predicted[: len(gold)]):
@@ -162,23 +161,24 @@ def _ratio(total: float, scored: float) -> float | None:
     return total / scored if scored else None
 
 
+[_COUNT_DIFFERENCE] = (c for c in CondAmbigQATask.columns if c.key == "count_difference")
+
+
+def _part_column(way: str, part: str, note: str, digits: int) -> Column:
+    """The mean score of a part of the pairs; the first tells the way of scoring."""
+    total = Total((f"{part}_sum", f"{part}_scored"), _ratio)
+    note = note if part == _IN_TABLES[0] else ""
+    key, heading = f"{way}_{part}", f"{part}\nscore"
+    return Column(key, heading, _GRADED, digits, note, role="headline", total=total)
+
+
 class RewriteCodeTask(CondAmbigQATask):
     """The same grades, paired and averaged as the rewrite of the authors' code does it."""
 
     matcher = "graded (rewrite code)"
     columns = (
-        *(
-            Column(
-                f"rewrite_{part}",
-                f"{part}\nscore",
-                _GRADED,
-                note=_GREEDY_NOTE if part == "answer" else "",
-                role="headline",
-                total=Total((f"{part}_sum", f"{part}_scored"), _ratio),
-            )
-            for part in _IN_TABLES
-        ),
-        *(column for column in CondAmbigQATask.columns if column.key == "count_difference"),
+        *(_part_column("rewrite", part, _GREEDY_NOTE, 2) for part in _IN_TABLES),
+        _COUNT_DIFFERENCE,
     )
 
     def score(self, item: AnsweredItem) -> Metrics:
@@ -190,12 +190,12 @@ class RewriteCodeTask(CondAmbigQATask):
             return dict.fromkeys([*(column.key for column in self.columns), *sums])
         # Grades are by place among the sorted properties; the code takes them as they were given.
         given = properties_as_given(item.prediction)
-        places = [predicted.index(one) for one in given]
+        order = [predicted.index(property) for property in given]
         grades = {
-            PropertyPair(p, g): graded.grades[PropertyPair(place, g)]
-            for p, place in enumerate(places)
+            PropertyPair(p, g): graded.grades[PropertyPair(index, g)]
+            for p, index in enumerate(order)
             for g in range(len(gold))
-            if PropertyPair(place, g) in graded.grades
+            if PropertyPair(index, g) in graded.grades
         }
         parts, count = greedy_sums(grades, given, gold, item.protocol)
         values, scored = parts._asdict(), dict.fromkeys(_PARTS, float(count))
@@ -231,15 +231,7 @@ class PaperCodeTask(CondAmbigQATask):
             column
             for part in _IN_TABLES
             for column in (
-                Column(
-                    f"paper_{part}",
-                    f"{part}\nscore",
-                    _GRADED,
-                    digits=3,
-                    note=_PLACED_NOTE if part == "answer" else "",
-                    role="headline",
-                    total=Total((f"{part}_sum", f"{part}_scored"), _ratio),
-                ),
+                _part_column("paper", part, _PLACED_NOTE, 3),
                 Column(
                     f"paper_{part}_sd",
                     "SD",
@@ -253,32 +245,29 @@ class PaperCodeTask(CondAmbigQATask):
                 ),
             )
         ),
-        *(column for column in CondAmbigQATask.columns if column.key == "count_difference"),
+        _COUNT_DIFFERENCE,
     )
 
     def graded_pairs(self, item: AnsweredItem, pairs: str) -> Iterator[GradedPair]:
-        """Pairs by position: the model's order beside the file's, or beside that in which the
-        conditions were listed. Surplus predictions are beside `NOTHING`, or left out where there
-        are no conditions."""
+        """Pairs by position: the model's order beside the file's, or that in which conditions were
+        listed. Surplus predictions are beside `NOTHING`, or, without conditions, left out."""
         predicted, gold = properties_as_given(item.prediction), gold_as_given(item.question)
         if self.gives_conditions(item.protocol):
-            listed = shuffled(item.question, (one_line(one.condition) for one in gold))
-            gold = tuple(sorted(gold, key=lambda one: listed.index(one_line(one.condition))))
+            listed = shuffled(item.question, (one_line(own.condition) for own in gold))
+            gold = tuple(sorted(gold, key=lambda own: listed.index(one_line(own.condition))))
         if item.protocol == "standard":
             predicted = predicted[: len(gold)]
-        for place, given in enumerate(predicted):
-            wanted = gold[place] if place < len(gold) else NOTHING
-            yield PropertyPair(place, place), given, wanted
+        for index, given in enumerate(predicted):
+            wanted = gold[index] if index < len(gold) else NOTHING
+            yield PropertyPair(index, index), given, wanted
 
     def score(self, item: AnsweredItem) -> Metrics:
-        """The sums of a question, and what comes of them alone; all None where a grade is
-        missing."""
+        """The sums of a question and their functions; all None where a grade is missing."""
         gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
         graded = item.graded
         if not gold or graded is None or graded.missing:
-            own = [column.key for column in self.columns]
             sums = [name for total in totals_of(self.columns).values() for name in total.sums]
-            return dict.fromkeys([*own, *sums])
+            return dict.fromkeys([*(column.key for column in self.columns), *sums])
         scores = [
             PartScores(*graded.grades[pair], _recall(given, wanted))
             for pair, given, wanted in self.graded_pairs(item, "all")
@@ -293,7 +282,7 @@ class PaperCodeTask(CondAmbigQATask):
         }
         metrics: dict[str, float | None] = {}
         for part, is_asked in asks.items():
-            values = [getattr(one, part) for one in scores] if is_asked else []
+            values = [getattr(own, part) for own in scores] if is_asked else []
             total, squares = sum(values), sum(value * value for value in values)
             metrics |= {
                 f"{part}_sum": total,

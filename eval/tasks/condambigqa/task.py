@@ -89,7 +89,6 @@ CONDITIONS = Flow(
 ASKS_FOR_CONDITIONS: frozenset[str] = frozenset({DEFAULT_PROTOCOL})
 """Protocols in which the model writes conditions: `guided` gives them, the others have none."""
 
-
 _TEXT, _CITED = "answers in free text", "citations"
 _F1_NOTE = "F1: shared tokens of best-aligned properties; missed gold properties count 0"
 _COUNT_NOTE = "answers +/-: predicted minus gold; off by: the same without its sign"
@@ -142,28 +141,27 @@ class CondAmbigQATask(Task):
         message = super().message(question, flow, has_tools=has_tools)
         if not flow.tells_conditions:
             return message
-        named = [one_line(one.name) for one in question.branches if one.name != DEFAULT_BRANCH]
-        return f"{message}\n\n{numbered('Conditions:', shuffled(question, named))}"
+        names = [one_line(own.name) for own in question.branches if own.name != DEFAULT_BRANCH]
+        return f"{message}\n\n{numbered('Conditions:', shuffled(question, names))}"
 
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
-        """By the guided protocol, refuse questions without conditions, and questions without
-        passages if the agent has no tools: that protocol has no prompt for them."""
+        """By the guided protocol, refuse questions without conditions, and those without passages
+        if the agent has no tools."""
         protocol = system.asked(PROTOCOL)
         if not self.gives_conditions(protocol):
             return
-        guided = f"the protocol {protocol}:"
+        problem, remedy = "", "ask it by another protocol"
         if all(branch.name == DEFAULT_BRANCH for branch in question.branches):
-            what = f"{guided} it has no conditions to be guided by"
-            raise InputError(what, remedy="ask it by another protocol")
-        if not question.passages and not has_tools:
-            what = f"{guided} it brings no passages"
-            raise InputError(what, remedy="give the agent a corpus to search")
+            problem = "it has no conditions to be guided by"
+        elif not question.passages and not has_tools:
+            problem, remedy = "it brings no passages", "give the agent a corpus to search"
+        if problem:
+            raise InputError(f"the protocol {protocol}: {problem}", remedy=remedy)
 
     def score(self, item: AnsweredItem) -> Metrics:
         """Token F1, citations and answer counts; all None for a question without gold. `answer_f1`
-        and `condition_f1` are sums over aligned pairs divided by the number of gold properties (for
-        the latter, of those with a condition): one that was missed counts 0. Conditions are scored
-        where the model was to write them. `count_difference` is predicted minus gold."""
+        and `condition_f1` (of conditions that the model wrote) are sums over aligned pairs divided
+        by the number of gold properties: one that was missed counts 0."""
         gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
         if not gold:
             return {column.key: None for column in self.columns}
@@ -191,7 +189,6 @@ class CondAmbigQATask(Task):
         return align_properties(predicted, gold, by_condition=self.gives_conditions(protocol))
 
     def gives_conditions(self, protocol: str) -> bool:
-        """Whether the model is told the gold conditions."""
         return self.flow.by(protocol).tells_conditions
 
     def graded_pairs(self, item: AnsweredItem, pairs: str) -> Iterator[GradedPair]:
@@ -201,18 +198,17 @@ class CondAmbigQATask(Task):
         if pairs == "aligned":
             aligned = self.aligned(predicted, gold, item.protocol)
             chosen = [PropertyPair(pair.predicted, pair.gold) for pair in aligned]
-        yield from ((one, predicted[one.predicted], gold[one.gold]) for one in chosen)
+        yield from ((pair, predicted[pair.predicted], gold[pair.gold]) for pair in chosen)
 
     def grading(self, question: Question, system: System) -> tuple[int, int | None]:
         """Conditions are graded where answers have them: the model's own, or the gold ones."""
         gold, protocol = gold_properties(question), system.asked(PROTOCOL)
-        guided = self.gives_conditions(protocol)
-        texts = len(gold)
-        if guided or protocol in ASKS_FOR_CONDITIONS:
-            texts += sum(bool(one.condition) for one in gold)
-        if guided:
-            return texts, len(gold)
-        return texts, system.asked("at_most") if protocol in ASKS_FOR_CONDITIONS else None
+        conditions = sum(bool(property.condition) for property in gold)
+        if self.gives_conditions(protocol):
+            return len(gold) + conditions, len(gold)
+        if protocol in ASKS_FOR_CONDITIONS:
+            return len(gold) + conditions, system.asked("at_most")
+        return len(gold), None
 
     def beside(
         self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
@@ -220,22 +216,22 @@ class CondAmbigQATask(Task):
         """Gold properties in their order, then the predicted ones that stand for none."""
         gold, predicted = gold_properties(question), predicted_properties(prediction)
         pairs = {pair.gold: pair for pair in self.aligned(predicted, gold, protocol)}
-        said = [(one.condition or DEFAULT_BRANCH, one.answers) for one in predicted]
+        given = [(own.condition or DEFAULT_BRANCH, own.answers) for own in predicted]
         beside = []
-        for place, wanted in enumerate(gold):
+        for index, wanted in enumerate(gold):
             # The first wording: the others are what counts as it, too.
             own = wanted.condition or DEFAULT_BRANCH, wanted.answers[:1]
-            if (pair := pairs.get(place)) is None:
+            if (pair := pairs.get(index)) is None:
                 beside.append(Beside(own, None))
                 continue
             scores = [("answer F1", pair.answer_f1)]
             scores += [("condition F1", pair.condition_f1)] if wanted.condition else []
-            beside.append(Beside(own, said[pair.predicted], scores))
+            beside.append(Beside(own, given[pair.predicted], scores))
         aligned = {pair.predicted for pair in pairs.values()}
-        return beside + [Beside(None, one) for p, one in enumerate(said) if p not in aligned]
+        return beside + [Beside(None, own) for p, own in enumerate(given) if p not in aligned]
 
 
-CITATIONS = frozenset(one.key for one in CondAmbigQATask.columns if one.table == _CITED)
+CITATIONS = frozenset(column.key for column in CondAmbigQATask.columns if column.table == _CITED)
 """The metrics that compare what aligned properties cite."""
 
 

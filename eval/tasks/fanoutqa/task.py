@@ -26,19 +26,19 @@ _SIGNS = str.maketrans("", "", ",.?!:;") | str.maketrans("‘’ʼ“”", "'''\
 def found_strings(gold: Sequence[Sequence[str]], written: str) -> int:
     """How many of the gold strings, each in any of its forms, stand in the written answer."""
     text = loose(written)
-    return sum(any(_stands_in(loose(form), text) for form in forms) for forms in gold)
+
+    def stands(words: str) -> bool:
+        # A plain search first: most strings that are not there are nowhere at all.
+        if not words or words not in text:
+            return False
+        return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
+
+    return sum(any(stands(loose(form)) for form in forms) for forms in gold)
 
 
 def loose(text: str) -> str:
     folded = unicodedata.normalize("NFC", text).lower()
     return " ".join(_THOUSANDS.sub("", folded).translate(_SIGNS).split())
-
-
-def _stands_in(words: str, text: str) -> bool:
-    # A plain search first: most strings that are not there are nowhere at all.
-    if not words or words not in text:
-        return False
-    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
 
 
 KEYED = replace(
@@ -47,7 +47,6 @@ KEYED = replace(
     prompts={"search": "keyed_with_tools", "direct": "keyed_directly"},
     readings="keyed_readings",
 )
-
 
 _TABLE = "FanOutQA's accuracy"
 _LOOSE_NOTE = "loose: share of the gold keys and values that stand in the answer; not lemmatised"

@@ -5,6 +5,7 @@ large; those of the groups are looked at where groups count, which is not with "
 needs values or relations that a file does not give is unknown.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,12 +22,11 @@ _SIZES = {"no": 0, "yes": 1}
 
 @dataclass(frozen=True)
 class ConditionalCase:
-    """A question and an answer that could be read: its short answer, and its groups as they count.
-    `gold` are the gold groups."""
+    """A question, an answer that could be read, its groups as they count, and the gold groups."""
 
     question: ConditionsQuestion
     short: str
-    said: IdGroups
+    predicted: IdGroups
     gold: IdGroups
 
     @property
@@ -48,11 +48,11 @@ class ConditionalCase:
 
     @property
     def wrong_groups(self) -> IdGroups:
-        return self.said - self.gold
+        return self.predicted - self.gold
 
     @cached_property
     def named(self) -> IdGroup:
-        return frozenset[str]().union(*self.said)
+        return frozenset[str]().union(*self.predicted)
 
     @cached_property
     def wanted(self) -> IdGroup:
@@ -69,23 +69,20 @@ class ConditionalCase:
 
     @cached_property
     def stated(self) -> dict[str, list[StatedCondition]]:
-        """The conditions that each sentence states, by its id."""
-        found: dict[str, list[StatedCondition]] = {}
-        for one in self.question.problem.conditions.values():
-            for id in one.sentence_ids:
-                found.setdefault(id, []).append(one)
-        return found
+        stated: dict[str, list[StatedCondition]] = defaultdict(list)
+        for condition in self.question.problem.conditions.values():
+            for id in condition.sentence_ids:
+                stated[id].append(condition)
+        return dict(stated)
 
     @cached_property
     def relations(self) -> RelationNetwork:
-        """What conditions imply of each other."""
         return RelationNetwork(self.question.problem)
 
 
 @dataclass(frozen=True)
 class ConditionalItem:
-    """An item, and what it answers; `case` is None where it failed (`error`) or could not be
-    read."""
+    """What an item answers; `case` is None where it failed (`error`) or could not be read."""
 
     case: ConditionalCase | None
     error: str | None = None
@@ -130,14 +127,13 @@ def is_wrong_association(case: ConditionalCase) -> bool | None:
 
 @_error("missed conflict", "too large an answer, against a conflict")
 def is_missed_conflict(case: ConditionalCase) -> bool | None:
-    """The short answer is too large, and a conflict stands against it: it could be had if no
-    conditions conflicted."""
+    """The short answer is too large, and could be had if no conditions conflicted."""
     if case.difference <= 0:
         return False
     if case.question.lacks:
         return None
     problem = case.question.problem
-    others = tuple(one for one in problem.relations if one.kind != "conflicting")
+    others = tuple(relation for relation in problem.relations if relation.kind != "conflicting")
     without = solve(replace(problem, relations=others)).answer
     return _size(case.short) <= _size(str(without.short))
 
@@ -149,7 +145,7 @@ def is_incomplete(case: ConditionalCase) -> bool:
     if case.wanted - case.named:
         return True
     return any(
-        group < gold and _parts(gold, case.said) != gold
+        group < gold and _parts(gold, case.predicted) != gold
         for group in case.wrong_groups
         for gold in case.gold
     )
@@ -172,15 +168,13 @@ def is_redundant(case: ConditionalCase) -> bool | None:
 
 @_error("out of reach", "names a condition of a document that is out of reach", of_groups=True)
 def is_out_of_reach(case: ConditionalCase) -> bool | None:
-    """A predicted group names a condition of a document that is in none of the combinations which
-    the gold answer speaks of."""
+    """A predicted group names a condition of a document in no combination of the gold answer."""
     if not case.wrong_groups:
         return False
     if case.question.lacks:
         return None
     reached = {id for documents in case.solution.sets for id in documents}
-    documents = {one[0].document for id in case.named if (one := case.stated.get(id))}
-    return bool(documents - reached)
+    return any(case.stated[id][0].document not in reached for id in case.named & case.stated.keys())
 
 
 @_error("merged", "several groups in one", of_groups=True)
@@ -192,7 +186,7 @@ def is_merged(case: ConditionalCase) -> bool:
 @_error("split", "one group in several", of_groups=True)
 def is_split(case: ConditionalCase) -> bool:
     """A gold group is missing, and two predicted groups or more are parts of it that make it up."""
-    return any(_parts(gold, case.said) == gold for gold in case.gold - case.said)
+    return any(_parts(gold, case.predicted) == gold for gold in case.gold - case.predicted)
 
 
 @_error("irrelevant", "names a sentence that states no condition", of_groups=True)
@@ -211,36 +205,31 @@ def _parts(whole: IdGroup, groups: IdGroups) -> IdGroup:
 
 
 def _is_satisfied(id: str, group: IdGroup, case: ConditionalCase) -> bool:
-    """Whether all conditions that a sentence states are, but for those that are ruled out: they
-    are true, or hold where those that the rest of the group states do."""
+    """Whether all conditions that a sentence states, but for those that are ruled out, are true or
+    hold where those that the rest of the group states do."""
     values, network = case.standing.values, case.relations
-    others = (one for other in group - {id} for one in case.stated.get(other, ()))
-    implied = {
-        name for one in others for name in network.named(network.spread({one.id: True}).true)
-    }
-    possible = [one.id for one in case.stated.get(id, ()) if values[one.id] is not False]
+    implied = set[str]()
+    for other in group - {id}:
+        for condition in case.stated.get(other, ()):
+            implied |= {*network.named(network.spread({condition.id: True}).true)}
+    possible = [own.id for own in case.stated.get(id, ()) if values[own.id] is not False]
     return bool(possible) and all(values[name] or name in implied for name in possible)
 
 
+_UNREADABLE = ErrorType[ConditionalItem](
+    Label.FORMAT_ERROR.value,
+    Label.FORMAT_ERROR.words,
+    "the answer could not be read",
+    lambda item: item.case is None and item.error is None,
+)
+_FAILED = ErrorType[ConditionalItem](
+    "failed", "failed", "the item failed", lambda item: item.error is not None
+)
 CONDITIONAL_ERRORS = ErrorClasses(
     (
         ErrorClass("short_answer", "short answer", tuple(_OF_SHORT)),
         ErrorClass("groups", "conditional answer", tuple(_OF_GROUPS)),
-        ErrorClass(
-            "other",
-            "other",
-            (
-                ErrorType(
-                    Label.FORMAT_ERROR.value,
-                    Label.FORMAT_ERROR.words,
-                    "the answer could not be read",
-                    lambda item: item.case is None and item.error is None,
-                ),
-                ErrorType(
-                    "failed", "failed", "the item failed", lambda item: item.error is not None
-                ),
-            ),
-        ),
+        ErrorClass("other", "other", (_UNREADABLE, _FAILED)),
     ),
     (
         "Over-reaction, wrong association: the short answer is too small, with and without a false "

@@ -8,10 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from branchwise.base.setting import Setting
-from branchwise.corpora.conditions.documents import (
-    QUESTION_KINDS,
-    QuestionKind,
-)
+from branchwise.corpora.conditions.documents import QUESTION_KINDS, QuestionKind
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.eval.grouping import BinPlace, Bins, Grouping, ScoredItem, binned, labels
 from branchwise.eval.tasks.mdcr.format import MDCRFormat
@@ -21,15 +18,12 @@ from branchwise.graphs.flows import Flow, PromptSection
 if TYPE_CHECKING:
     from branchwise.graphs.system import System
 
-
 QuestionHints = Literal["none", "documents", "values", "relations", "all"]
 """What of the gold is told, as in the paper's Table 8: nothing / of each document the sentences
 that state conditions, in place of all / after the situation, the value of each condition that it
 mentions / there, how conditions are related / all three."""
 
-
 ONLY_STATING = "Of each document only the sentences that state conditions are shown."
-"""Before documents that hint a shortens."""
 
 
 def tells(hints: QuestionHints, hint: QuestionHints) -> bool:
@@ -74,14 +68,14 @@ def _blocks(asked: ConditionsQuestion, hints: QuestionHints) -> Iterator[str]:
         yield "\n".join([f"Document {document.id}: {document.title}", *lines])
     yield f"Situation: {asked.scenario_text}"
     if tells(hints, "values"):
-        said = [(id, value) for id, value in problem.values.items() if id in own]
-        values = [f"{_named(asked, id)}: {str(value).lower()}" for id, value in said]
+        known = [(id, value) for id, value in problem.values.items() if id in own]
+        values = [f"{_named(asked, id)}: {str(value).lower()}" for id, value in known]
         yield "\n".join(["Conditions that the situation mentions:", *(values or ["none"])])
     if tells(hints, "relations"):
+        related = [r for r in problem.relations if r.first in own and r.second in own]
         relations = [
-            str(replace(one, first=_named(asked, one.first), second=_named(asked, one.second)))
-            for one in problem.relations
-            if one.first in own and one.second in own
+            str(replace(r, first=_named(asked, r.first), second=_named(asked, r.second)))
+            for r in related
         ]
         yield "\n".join(["Relations between conditions:", *(relations or ["none"])])
     yield f"Question: {asked.asked}"
@@ -90,7 +84,8 @@ def _blocks(asked: ConditionsQuestion, hints: QuestionHints) -> Iterator[str]:
 def _named(asked: ConditionsQuestion, id: str) -> str:
     """A condition by the sentence that states it, and its number there where that has several."""
     sentence = asked.problem.conditions[id].sentence_id
-    own = [one.id for one in asked.problem.conditions.values() if one.sentence_id == sentence]
+    conditions = asked.problem.conditions.values()
+    own = [condition.id for condition in conditions if condition.sentence_id == sentence]
     return sentence if len(own) == 1 else f"{sentence} (condition {own.index(id) + 1})"
 
 
@@ -141,10 +136,10 @@ class MDCRFlow(Flow):
             return (manner,)
         hints = system.asked("hints")
         shown = "stating" if tells(hints, "documents") else "documents"
-        told = [part for part in ("values", "relations") if tells(hints, part)]
-        given = [f"mdcr_example_{part}" for part in (shown, "situation", *told)]
-        answer = [*(["mdcr_example_reasoning"] if in_steps else []), "mdcr_example_answer"]
-        values = {"given": tuple(given), "answer": tuple(answer)}
+        hinted = [part for part in ("values", "relations") if tells(hints, part)]
+        given = tuple(f"mdcr_example_{part}" for part in (shown, "situation", *hinted))
+        reasoning = ("mdcr_example_reasoning",) if in_steps else ()
+        values = {"given": given, "answer": (*reasoning, "mdcr_example_answer")}
         return manner, PromptSection("mdcr_example", values)
 
 

@@ -7,7 +7,7 @@ enough; without a group the answer holds as it is.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from branchwise.agents.prediction import (
     MAX_NAME,
@@ -34,7 +34,6 @@ class ConditionalOutput(TypedDict):
     groups: list[list[str]]
 
 
-_Kind = Literal["ans", "cond"]
 _TAG = re.compile(r"<(/?)(ans|answer|cond|conditions?)\s?>", re.IGNORECASE)
 _EXACT_TAGS = ["<ans>", "</ans>", "<cond>", "</cond>"]
 _EXACT_SHORT = re.compile(r"yes|no|0|[1-9]\d{0,18}")
@@ -50,13 +49,6 @@ _NOTHING = frozenset({"none", "null", "n/a", "nil", "nothing", "empty"})
 _ANSWER_KEYS = ("answer", "ans", "short_answer")
 _GROUP_KEYS = ("groups", "cond", "conditions", "condition", "conditional_answer")
 _OPEN, _CLOSE = object(), object()
-
-
-class _Part(NamedTuple):
-    """What stands behind an opening tag, as far as the next tag."""
-
-    kind: _Kind
-    text: str
 
 
 class MDCRFormat(AnswerFormat):
@@ -75,18 +67,19 @@ class MDCRFormat(AnswerFormat):
         """
         tags = list(_TAG.finditer(text))
         ends = [*(tag.start() for tag in tags[1:]), len(text)]
+        # What stands behind each opening tag, as far as the next tag, and whether it is an answer.
         parts = [
-            _Part(_kind(tag), text[tag.end() : end])
+            (text[tag.end() : end], tag[2].lower().startswith("ans"))
             for tag, end in zip(tags, ends, strict=False)
             if not tag[1]
         ]
-        said = [n for n, part in enumerate(parts) if part.kind == "ans" and part.text.strip()]
-        if not said:
+        answers = [n for n, (part, is_answer) in enumerate(parts) if is_answer and part.strip()]
+        if not answers:
             return None
-        last = parts[said[-1]].text
-        after = [part.text for part in parts[said[-1] :] if part.kind == "cond"]
-        told = after or [part.text for part in parts if part.kind == "cond"]
-        groups = told[-1] if told else ""
+        last = parts[answers[-1]][0]
+        after = [part for part, is_answer in parts[answers[-1] :] if not is_answer]
+        conditions = after or [part for part, is_answer in parts if not is_answer]
+        groups = conditions[-1] if conditions else ""
         output = _output(last, _grouped(_tokens(groups)))
         exact = [tag[0] for tag in tags] == _EXACT_TAGS and not text[tags[-1].end() :].strip()
         reasoning = text[: tags[0].start()].strip()[:MAX_REASONING]
@@ -107,12 +100,8 @@ class MDCRFormat(AnswerFormat):
 
 def sentence_id(text: str) -> str:
     """An id as documents have it, `doc17-c4`; a text that is none stays, on one line."""
-    found = _ID.fullmatch(text.strip())
-    return f"{found[1]}-{found[2].lower()}" if found else one_line(text)[:MAX_NAME]
-
-
-def _kind(tag: re.Match[str]) -> _Kind:
-    return "ans" if tag[2].lower().startswith("ans") else "cond"
+    parts = _ID.fullmatch(text.strip())
+    return f"{parts[1]}-{parts[2].lower()}" if parts else one_line(text)[:MAX_NAME]
 
 
 def _output(short: str, groups: list[list[str]]) -> ConditionalOutput:
@@ -125,25 +114,22 @@ def _output(short: str, groups: list[list[str]]) -> ConditionalOutput:
     raise FormatError("the short answer is neither yes nor no nor a number")
 
 
-def _is_exact(said: str, groups: str) -> bool:
-    if not _EXACT_SHORT.fullmatch(said):
-        return False
+def _is_exact(short: str, groups: str) -> bool:
     try:
         data = json.loads(groups)
     except (ValueError, RecursionError):
         return False
-    return isinstance(data, list) and all(
-        isinstance(group, list)
-        and all(isinstance(one, str) and _EXACT_ID.fullmatch(one) for one in group)
-        for group in data
-    )
+    is_listed = isinstance(data, list) and all(isinstance(group, list) for group in data)
+    ids = [id for group in data for id in group] if is_listed else [None]
+    is_exact = all(isinstance(id, str) and _EXACT_ID.fullmatch(id) for id in ids)
+    return is_exact and _EXACT_SHORT.fullmatch(short) is not None
 
 
 def _grouped(tokens: Iterable[Any]) -> list[list[str]]:
     """The ids that stand in one list, or in none, are a group; each id and group once, and none
     that is empty."""
     stack: list[dict[str, None]] = [{}]
-    found: list[list[str]] = []
+    listed: list[list[str]] = []
     count = 0
     for token in tokens:
         if token is _OPEN:
@@ -153,9 +139,9 @@ def _grouped(tokens: Iterable[Any]) -> list[list[str]]:
             count += len(ids)
             stack[-1].update(dict.fromkeys(ids))
         elif len(stack) > 1:
-            found.append(list(stack.pop()))
-    found += [list(group) for group in reversed(stack)]
-    groups = list({frozenset(group): group for group in reversed(found) if group}.values())[::-1]
+            listed.append(list(stack.pop()))
+    listed += [list(group) for group in reversed(stack)]
+    groups = list({frozenset(group): group for group in reversed(listed) if group}.values())[::-1]
     if len(groups) > MAX_GROUPS or count > MAX_IDS:
         raise FormatError(f"more than {MAX_GROUPS:,} groups or {MAX_IDS:,} ids")
     return groups
@@ -166,8 +152,8 @@ def _ids(text: str) -> list[str]:
     text = text.strip(" \t\r\n.`*")
     if not text or text.lower() in _NOTHING:
         return []
-    found = [sentence_id(one[0]) for one in _ID.finditer(text)]
-    return found if found and _BETWEEN_IDS.fullmatch(_ID.sub("", text)) else [sentence_id(text)]
+    ids = [sentence_id(match[0]) for match in _ID.finditer(text)]
+    return ids if ids and _BETWEEN_IDS.fullmatch(_ID.sub("", text)) else [sentence_id(text)]
 
 
 def _tokens(text: str) -> Iterator[Any]:

@@ -18,6 +18,8 @@ the mapping may pair a group with another than its equal, which costs precision 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from branchwise.eval.properties import greatest_sum
+
 IdGroup = frozenset[str]
 IdGroups = frozenset[IdGroup]
 
@@ -27,8 +29,8 @@ WITHOUT_GROUPS = ("no", "0")
 
 
 class GroupSums(NamedTuple):
-    """What a question adds: shares of predicted groups that are right, predicted groups, shares of
-    gold groups that are found, gold groups."""
+    """What a question adds: right shares of predicted groups, these, found shares of gold ones, and
+    these."""
 
     right: float
     said: float
@@ -39,20 +41,20 @@ class GroupSums(NamedTuple):
 class GroupPair(NamedTuple):
     """A predicted and a gold group that are mapped to each other; they share an id."""
 
-    said: IdGroup
+    predicted: IdGroup
     gold: IdGroup
 
     @property
     def precision(self) -> float:
-        return len(self.said & self.gold) / len(self.said)
+        return len(self.predicted & self.gold) / len(self.predicted)
 
     @property
     def recall(self) -> float:
-        return len(self.said & self.gold) / len(self.gold)
+        return len(self.predicted & self.gold) / len(self.gold)
 
     @property
     def f1(self) -> float:
-        return 2 * len(self.said & self.gold) / (len(self.said) + len(self.gold))
+        return 2 * len(self.predicted & self.gold) / (len(self.predicted) + len(self.gold))
 
 
 def groups_of(answer: str, groups: Iterable[Iterable[str]]) -> IdGroups:
@@ -67,56 +69,49 @@ def as_one(groups: IdGroups, of: Mapping[str, str]) -> IdGroups:
     return frozenset(frozenset(of.get(id, id) for id in group) for group in groups)
 
 
-def exact_sums(said: IdGroups, gold: IdGroups) -> GroupSums:
+def exact_sums(predicted: IdGroups, gold: IdGroups) -> GroupSums:
     """Addends where a group is right as a whole or not at all."""
-    right = float(len(said & gold))
-    return GroupSums(right, float(len(said)), right, float(len(gold)))
+    right = float(len(predicted & gold))
+    return GroupSums(right, float(len(predicted)), right, float(len(gold)))
 
 
-def relaxed_sums(said: IdGroups, gold: IdGroups) -> GroupSums:
+def relaxed_sums(predicted: IdGroups, gold: IdGroups) -> GroupSums:
     """Addends where a group is right in part, by the mapping with the greatest sum of F1."""
-    pairs = mapped_groups(said, gold)
-    right, found = sum(pair.precision for pair in pairs), sum(pair.recall for pair in pairs)
-    return GroupSums(float(right), float(len(said)), float(found), float(len(gold)))
+    pairs = mapped_groups(predicted, gold)
+    right, covered = sum(pair.precision for pair in pairs), sum(pair.recall for pair in pairs)
+    return GroupSums(float(right), float(len(predicted)), float(covered), float(len(gold)))
 
 
-def mapped_groups(said: IdGroups, gold: IdGroups) -> list[GroupPair]:
-    """The one-to-one mapping with the greatest sum of F1, without pairs that share nothing. Groups
-    that share no id with the other side have no part in it, and of mappings with equal sums the one
-    is taken that comes of the groups sorted by text: what is added to a prediction without being
-    right in anything changes no pair."""
-    rows, columns = _touching(said, gold), _touching(gold, said)
-    if not rows:
-        return []
-    import numpy as np
-    from scipy.optimize import linear_sum_assignment
-
-    values = np.array([[GroupPair(row, column).f1 for column in columns] for row in rows])
-    places, others = linear_sum_assignment(values, maximize=True)
-    chosen = zip(places.tolist(), others.tolist(), strict=True)
-    pairs = [GroupPair(rows[i], columns[j]) for i, j in chosen]
-    return [pair for pair in pairs if pair.said & pair.gold]
+def mapped_groups(predicted: IdGroups, gold: IdGroups) -> list[GroupPair]:
+    """The one-to-one mapping with the greatest sum of F1, without pairs that share nothing: of the
+    groups that share an id with the other side, sorted by text, so that nothing else in a
+    prediction changes a pair."""
+    rows, columns = _touching(predicted, gold), _touching(gold, predicted)
+    pairs = [[GroupPair(row, column) for column in columns] for row in rows]
+    chosen = greatest_sum([[pair.f1 for pair in row] for row in pairs])
+    mapped = (pairs[i][j] for i, j in chosen)
+    return [pair for pair in mapped if pair.predicted & pair.gold]
 
 
-def precision(right: float, said: float, gold: float) -> float:
+def precision(right: float, predicted: float, gold: float) -> float:
     """Of sums over one question, or over many."""
-    return right / said if said else float(not gold)
+    return right / predicted if predicted else float(not gold)
 
 
-def recall(found: float, said: float, gold: float) -> float:
-    return found / gold if gold else float(not said)
+def recall(covered: float, predicted: float, gold: float) -> float:
+    return covered / gold if gold else float(not predicted)
 
 
-def f1(right: float, said: float, found: float, gold: float) -> float:
+def f1(right: float, predicted: float, covered: float, gold: float) -> float:
     """The harmonic mean of precision and recall of such sums."""
-    p, r = precision(right, said, gold), recall(found, said, gold)
+    p, r = precision(right, predicted, gold), recall(covered, predicted, gold)
     return 2 * p * r / (p + r) if p + r else 0.0
 
 
-def pair_f1(said: IdGroups, gold: IdGroups) -> float:
+def pair_f1(predicted: IdGroups, gold: IdGroups) -> float:
     """The mean of mapped pairs' own F1, a group without a partner counting as a pair with 0."""
-    most = max(len(said), len(gold))
-    return sum(pair.f1 for pair in mapped_groups(said, gold)) / most if most else 1.0
+    most = max(len(predicted), len(gold))
+    return sum(pair.f1 for pair in mapped_groups(predicted, gold)) / most if most else 1.0
 
 
 def _touching(groups: IdGroups, others: IdGroups) -> list[IdGroup]:

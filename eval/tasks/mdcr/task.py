@@ -6,7 +6,7 @@ wants them. Scored are the short answer and the groups of conditions, as wholes 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -21,11 +21,7 @@ from branchwise.corpora.questions import Gold, Question
 from branchwise.eval.errors.labels import ErrorClasses
 from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.tasks.mdcr.errors import (
-    CONDITIONAL_ERRORS,
-    ConditionalCase,
-    ConditionalItem,
-)
+from branchwise.eval.tasks.mdcr.errors import CONDITIONAL_ERRORS, ConditionalCase, ConditionalItem
 from branchwise.eval.tasks.mdcr.flow import CROSSED, GROUPINGS, MDCR, message, tells
 from branchwise.eval.tasks.mdcr.format import ConditionalOutput
 from branchwise.eval.tasks.mdcr.group_scores import (
@@ -59,17 +55,13 @@ _PAIRS_NOTE = (
     "relaxed F1: of a question, the mean F1 of its mapped groups; one without a partner: 0"
 )
 
-_SUMS: Mapping[str, Callable[[IdGroups, IdGroups], GroupSums]] = {
-    "exact": exact_sums,
-    "relaxed": relaxed_sums,
-}
+_SUMS = {"exact": exact_sums, "relaxed": relaxed_sums}
 _SHARES = ("precision", "recall")
 
 
 @dataclass(frozen=True)
 class GroupWay:
-    """How scores of groups become those of a set, and whose gold they are compared with: `variant`
-    names it, `note` says it."""
+    """How scores of groups become those of a set, and by whose gold: `variant` names it."""
 
     variant: str
     matcher: str
@@ -84,13 +76,13 @@ SUMMED = GroupWay("summed", "sets of ids, summed", _SUMMED_NOTE, is_summed=True)
 BY_PAIRS = GroupWay("group-f1", "sets of ids, F1 by group", _PAIRS_NOTE, by_pairs=True)
 BY_AUTHORS = GroupWay("authors-gold", "sets of ids, authors' gold", _AUTHORS_NOTE, by_authors=True)
 
-
 _SUMS_OF: Mapping[str, tuple[Callable[..., float], tuple[str, ...]]] = {
     "precision": (precision, ("right", "said", "gold")),
     "recall": (recall, ("found", "said", "gold")),
     "f1": (f1, GroupSums._fields),
 }
 """What each score is made of."""
+_SHORT_ANSWER = Column("short_accuracy", "short\nanswer", _ANSWERS, role="headline", short="answer")
 
 
 def _column(kind: str, score: str, table: str, note: str, way: GroupWay) -> Column:
@@ -113,13 +105,9 @@ class MDCRTask(Task):
     gold: Gold = "conditions"
     error_classes: ErrorClasses[Any] | None = CONDITIONAL_ERRORS
     hint_words = MappingProxyType(
-        {
-            "none": "no hints",
-            "documents": "documents",
-            "values": "values",
-            "relations": "relations",
-            "all": "all hints",
-        }
+        {"none": "no hints"}
+        | {part: part for part in ("documents", "values", "relations")}
+        | {"all": "all hints"}
     )
     # None of its questions is ambiguous.
     subset_words = MappingProxyType({"all": "all", "ambiguous": "ambiguous", "unambiguous": "all"})
@@ -130,46 +118,34 @@ class MDCRTask(Task):
         self.way = way
         self.matcher = way.matcher
         self.columns = (
-            Column(
-                "short_accuracy",
-                "short\nanswer",
-                _ANSWERS,
-                note=way.note,
-                role="headline",
-                short="answer",
-            ),
+            replace(_SHORT_ANSWER, note=way.note),
             _column("exact", "f1", _ANSWERS, _EXACT_NOTE, way),
             _column("relaxed", "f1", _ANSWERS, _RELAXED_NOTE, way),
             Column("answer_em", "EM", _ANSWERS, note=_EM_NOTE, role="exact"),
             *(_column(kind, score, _MORE, "", way) for kind in _SUMS for score in _SHARES),
-            *(
-                _column(f"{_MODULO}{kind}", score, _AS_ONE, "", way)
-                for kind in _SUMS
-                for score in _SUMS_OF
-            ),
+            *(_column(_MODULO + kind, of, _AS_ONE, "", way) for kind in _SUMS for of in _SUMS_OF),
         )
 
     def questions_words(self, subset: str) -> str:
         return "questions"
 
     def score(self, item: AnsweredItem) -> Metrics:
-        """Accuracy of the short answer, and scores of groups: 0 where no answer could be read.
-        Which conditions are equivalent is unknown where a file gives no relations, or the question
-        was read without its documents."""
+        """Accuracy of the short answer, and scores of groups: 0 where no answer could be read;
+        modulo equivalent conditions None where a file gives no relations or no documents."""
         wanted, answer = self._gold(item.question), _answer(item.prediction)
-        short, said = answer or ("", NO_GROUPS)
+        short, predicted = answer or ("", NO_GROUPS)
         gold, is_read = _groups(wanted), answer is not None
         asked = ConditionsQuestion.of(item.question) if item.question.passages else None
         is_known = asked is not None and "relations" not in asked.lacks
-        stands_for = equivalent_sentences(asked.problem) if asked and is_known else None
-        as_ones = as_one(said, stands_for or {}), as_one(gold, stands_for or {})
+        stands_for = equivalent_sentences(asked.problem) if asked and is_known else {}
+        as_ones = as_one(predicted, stands_for), as_one(gold, stands_for)
         modulo = self._of_groups(_MODULO, *as_ones, is_read=is_read)
         right = float(short == str(wanted.short))
         return {
             "short_accuracy": right,
-            "answer_em": right * float(said == gold),
-            **self._of_groups("", said, gold, is_read=is_read),
-            **(dict.fromkeys(modulo) if stands_for is None else modulo),
+            "answer_em": right * float(predicted == gold),
+            **self._of_groups("", predicted, gold, is_read=is_read),
+            **(modulo if is_known else dict.fromkeys(modulo)),
         }
 
     def _gold(self, question: Question) -> ConditionsAnswer:
@@ -178,23 +154,26 @@ class MDCRTask(Task):
             return gold_answer(question)
         asked = ConditionsQuestion.of(question)
         if asked.lacks:
-            what = f"question {question.id!r}: the authors' gold needs {' and '.join(asked.lacks)}"
-            raise InputError(what, remedy="leave out --variant authors-gold")
+            problem = (
+                f"question {question.id!r}: the authors' gold needs {' and '.join(asked.lacks)}"
+            )
+            raise InputError(problem, remedy="leave out --variant authors-gold")
         return authors_gold(asked.problem, f"question {question.id!r}")
 
-    def _of_groups(self, prefix: str, said: IdGroups, gold: IdGroups, *, is_read: bool) -> Metrics:
+    def _of_groups(
+        self, prefix: str, predicted: IdGroups, gold: IdGroups, *, is_read: bool
+    ) -> Metrics:
         scores: dict[str, float] = {}
         for kind, sums_of in _SUMS.items():
-            sums, key = sums_of(said, gold), f"{prefix}{kind}"
+            sums, key = sums_of(predicted, gold), f"{prefix}{kind}"
             if self.way.is_summed:
-                parts = zip(GroupSums._fields, sums, strict=True)
-                scores |= {f"{key}_{name}": value for name, value in parts}
+                scores |= {f"{key}_{name}": value for name, value in sums._asdict().items()}
             values = {
                 score: of(*(getattr(sums, part) for part in parts))
                 for score, (of, parts) in _SUMS_OF.items()
             }
             if kind == "relaxed" and self.way.by_pairs:
-                values["f1"] = pair_f1(said, gold)
+                values["f1"] = pair_f1(predicted, gold)
             # No answer is not the same as one without conditions.
             scores |= {f"{key}_{name}": value * is_read for name, value in values.items()}
         return scores
@@ -209,7 +188,6 @@ class MDCRTask(Task):
     def brief(
         self, question: Question, *, has_tools: bool, system: System = DEFAULT_SYSTEM
     ) -> Brief:
-        """Documents, hints, scenario and question, whether or not there are tools besides."""
         asked = ConditionsQuestion.of(question)
         prompt = self.flow.prompts["search" if has_tools else "given"]
         return Brief(prompt, message(asked, system.asked("hints")), one_line(question.question))
@@ -217,8 +195,8 @@ class MDCRTask(Task):
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
         for part in unknown_parts(question):
             if tells(system.asked("hints"), part):
-                what = f"hints of {part}: the file does not give them"
-                raise InputError(what, remedy="ask with other hints, or none")
+                problem = f"hints of {part}: the file does not give them"
+                raise InputError(problem, remedy="ask with other hints, or none")
 
     def read_output(self, data: Any) -> Any:
         return self.flow.format.read(data).task_output
@@ -228,18 +206,16 @@ class MDCRTask(Task):
     ) -> Sequence[Beside] | None:
         """The short answers, the mapped groups, the gold ones that were missed, the others."""
         gold, answer = self._gold(question), _answer(prediction)
-        wanted, groups = ("answer", (str(gold.short),)), _groups(gold)
-        if answer is None:
-            return [Beside(wanted, None), *(Beside(_shown(one), None) for one in _sorted(groups))]
-        short, said = answer
-        pairs = mapped_groups(said, groups)
+        short, predicted = answer or ("", NO_GROUPS)
+        groups = _groups(gold)
+        pairs = mapped_groups(predicted, groups)
         missed = groups - {pair.gold for pair in pairs}
-        others = said - {pair.said for pair in pairs}
+        others = predicted - {pair.predicted for pair in pairs}
         return [
-            Beside(wanted, ("answer", (short,))),
-            *(Beside(_shown(p.gold), _shown(p.said), [("F1", p.f1)]) for p in pairs),
-            *(Beside(_shown(group), None) for group in _sorted(missed)),
-            *(Beside(None, _shown(group)) for group in _sorted(others)),
+            Beside(("answer", (str(gold.short),)), ("answer", (short,)) if answer else None),
+            *(Beside(_shown(p.gold), _shown(p.predicted), [("F1", p.f1)]) for p in pairs),
+            *(Beside(_shown(group), None) for group in sorted(missed, key=sorted)),
+            *(Beside(None, _shown(group)) for group in sorted(others, key=sorted)),
         ]
 
 
@@ -251,10 +227,6 @@ def _answer(prediction: Prediction) -> tuple[str, IdGroups] | None:
     """The short answer and its groups as they count; None where none could be read."""
     output: ConditionalOutput | None = prediction.task_output
     return None if output is None else (output["answer"], groups_of(**output))
-
-
-def _sorted(groups: IdGroups) -> list[frozenset[str]]:
-    return sorted(groups, key=sorted)
 
 
 def _shown(group: frozenset[str]) -> tuple[str, tuple[str, ...]]:
