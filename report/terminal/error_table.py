@@ -128,9 +128,9 @@ def class_tables(report: StudyReport) -> "Iterator[RenderableType]":
         inexact = (plain(count(counts.inexact), "bold") for counts in every)
         table.add_row(plain("not exact", "bold"), *inexact)
         for group in classes.classes:
-            for one in group.shown if any(has_any(error, every) for error in group.shown) else ():
-                words = one.title if one is group else f"  {one.title}"
-                shares = (_share(c.inexact_with, c.inexact_known, one.key) for c in every)
+            for error in group.shown if any(has_any(e, every) for e in group.shown) else ():
+                words = error.title if error is group else f"  {error.title}"
+                shares = (_share(c.inexact_with, c.inexact_known, error.key) for c in every)
                 table.add_row(plain(words), *map(plain, shares))
         yield table
     yield notes(classes.says)
@@ -151,13 +151,12 @@ _TASK_NOTES = (
 
 def task_error_tables(report: StudyReport) -> "Iterator[RenderableType]":
     """Items by the task's own classes of error, a column a run; nothing where traces tell more."""
-    classes = report.task.error_classes
-    if not classes:
-        return
     rows: list[tuple[AnyError, str, str]] = []
-    for group in classes.classes:
+    for group in report.task.error_classes.classes if report.task.error_classes else ():
         rows.append((group, "bold", group.title))
         rows += [(error_type, "", f"  {error_type.title}") for error_type in group.types]
+    if not rows:
+        return
     runs = [(system.name, error_counts(system.run, "all")) for system in report.systems]
     for chosen in _side_by_side(runs, max(len(words) for *_, words in rows)):
         yield heading("items by error", [name for name, _ in runs])
@@ -165,10 +164,10 @@ def task_error_tables(report: StudyReport) -> "Iterator[RenderableType]":
         table = _table_of(names)
         table.columns[0].no_wrap = True
         every = [counts for _, counts in chosen]
-        table.add_row(plain("all", "bold"), *(plain(count(one.items)) for one in every))
+        table.add_row(plain("all", "bold"), *(plain(count(counts.items)) for counts in every))
         for error, style, words in rows:
             if has_any(error, every):
-                shares = (_share(one.with_error, one.known, error.key) for one in every)
+                shares = (_share(c.with_error, c.known, error.key) for c in every)
                 table.add_row(plain(words, style), *(plain(share, style) for share in shares))
         yield table
     yield notes(_TASK_NOTES)
@@ -239,14 +238,12 @@ def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
         for why in analysis.ceilings.unknown
     )
     yield notes([_CEILING_NOTE[0].format(main.name), *_CEILING_NOTE[1:], *unknown])
-    curves = [(before, _few(analysis.curve("calls").points)) for before, analysis in named]
-    lines = [
-        f"  {before}{' · '.join(f'{point.effort} {number(point.recall.mean)}' for point in points)}"
-        for before, points in curves
-        if points
-    ]
-    if lines:
-        lines[:0] = ["recall of what was retrieved after so many tool calls, at some points:"]
+    lines = ["recall of what was retrieved after so many tool calls, at some points:"]
+    for before, analysis in named:
+        points = _few(analysis.curve("calls").points)
+        recalls = " · ".join(f"{point.effort} {number(point.recall.mean)}" for point in points)
+        lines += [f"  {before}{recalls}"] if points else []
+    lines = lines if len(lines) > 1 else []
     yield indented(plain("\n".join(lines)))
 
 
