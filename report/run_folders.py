@@ -78,7 +78,7 @@ def systems_of_runs(
     models = dict(zip(unique, model_names(unique), strict=True))
     words = {name: written_settings(system) for name, system in settings.items()}
     first = runs[0][0]
-    known = {one.name: one for one in records}
+    known = {record.name: record for record in records}
     systems = []
     for name, run in runs:
         model, setting = models[specs[name]], setting_name(words[first], words[name])

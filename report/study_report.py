@@ -194,9 +194,8 @@ class StudyReport:
 
     def by_matcher(self) -> "StudyReport":
         """With two systems for each that both matchers aligned, the model's alignment last."""
-        return replace(
-            self, systems=tuple(s for system in self.systems for s in system.by_matcher())
-        )
+        systems = [s for system in self.systems for s in system.by_matcher()]
+        return replace(self, systems=tuple(systems))
 
     def with_evidence(self) -> "StudyReport | None":
         """With the systems that recorded what they retrieved; None where none did."""
@@ -225,7 +224,7 @@ class StudyReport:
 
     def base_of(self, system: SystemReport) -> SystemReport:
         """The system that one is compared with; itself for a base."""
-        return next(one for one in self.systems if one.name == system.base)
+        return next(base for base in self.systems if base.name == system.base)
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -266,7 +265,7 @@ class StudyReport:
     def analysed(self) -> list[tuple[int, str, Analysis]]:
         """Number, name and analysis of the systems whose traces were analysed."""
         numbered = enumerate(self.systems)
-        return [(n, one.name, one.run.analysis) for n, one in numbered if one.run.analysis]
+        return [(n, s.name, s.run.analysis) for n, s in numbered if s.run.analysis]
 
     @property
     def examined(self) -> list[tuple[str, ScoredAnswers]]:

@@ -139,12 +139,12 @@ def cost_figure(report: StudyReport) -> Cost | None:
 def pareto_front(points: Sequence[Point]) -> list[Point]:
     """The points that no other equals in both and beats in one, cheapest first."""
 
-    def is_beaten(one: Point) -> bool:
-        no_worse = (p for p in points if p.spent <= one.spent and p.value >= one.value)
-        return any(p.spent < one.spent or p.value > one.value for p in no_worse)
-
-    front = (point for point in points if not is_beaten(point))
-    return sorted(front, key=lambda one: (one.spent, one.value, one.index))
+    front = []
+    for point in points:
+        no_worse = (p for p in points if p.spent <= point.spent and p.value >= point.value)
+        if not any(p.spent < point.spent or p.value > point.value for p in no_worse):
+            front.append(point)
+    return sorted(front, key=lambda point: (point.spent, point.value, point.index))
 
 
 _FRONT: dict[str, Any] = {"color": "0.6", "linestyle": (0, (4, 2))}

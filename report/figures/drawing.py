@@ -101,7 +101,7 @@ def new_grid(height: float, rows: int, columns: int) -> "tuple[Figure, list[list
     return figure, [list(row) for row in axes]
 
 
-def saved(drawing: Drawing, kind: str) -> bytes:
+def saved(drawing: Drawing, form: str) -> bytes:
     """The file of a drawing in one of `FORMATS`. The same report gives the same bytes.
 
     References within an SVG are made of its contents and the drawing's name.
@@ -109,10 +109,10 @@ def saved(drawing: Drawing, kind: str) -> bytes:
     from matplotlib import rc_context
 
     stream = BytesIO()
-    made = {"Title": drawing.name, _MAKER[kind]: "branchwise"}
-    undated = {_DATE[kind]: None} if kind in _DATE else {}
+    metadata: dict[str, str | None] = {"Title": drawing.name, _MAKER[form]: "branchwise"}
+    metadata |= {_DATE[form]: None} if form in _DATE else {}
     with rc_context({"svg.hashsalt": drawing.name}):
-        drawing.figure.savefig(stream, format=kind, dpi=PNG_DPI, metadata=made | undated)
+        drawing.figure.savefig(stream, format=form, dpi=PNG_DPI, metadata=metadata)
     return stream.getvalue()
 
 

@@ -117,7 +117,7 @@ def _by_error(
             elif keys & errors.unknown:
                 unknown[group.key] += 1
     every: list[AnyError] = [*classes.classes, *classes.counted]
-    return counts, {one.key: len(items) - unknown[one.key] for one in every}
+    return counts, {error.key: len(items) - unknown[error.key] for error in every}
 
 
 @dataclass(frozen=True)
@@ -201,24 +201,24 @@ def _draw(
     axes: "Axes", name: str, counts: ErrorCounts, group: ErrorClass[Any], row: int, colour: str
 ) -> None:
     share, of_all = counts.of_inexact(group) or 0, counts.of_all(group) or 0
-    place, height = (row, _BAR) if group.published is None else (row - _ABOVE, _OVER)
+    y, height = (row, _BAR) if group.published is None else (row - _ABOVE, _OVER)
     inexact, every = counts.inexact_with[group.key], counts.with_error[group.key]
     tip = (
         f"{name}: {group.title}: {inexact:,} of {counts.inexact:,} that are not exact "
         f"({percent(inexact, counts.inexact)}), {every:,} of all {counts.items:,} "
         f"({percent(every, counts.items)})"
     )
-    axes.barh(place, share, height, color=colour, gid=tips(tip))
-    ends = [place - height / 2 - _ACROSS, place + height / 2 + _ACROSS]
+    axes.barh(y, share, height, color=colour, gid=tips(tip))
+    ends = [y - height / 2 - _ACROSS, y + height / 2 + _ACROSS]
     axes.plot([of_all] * 2, ends, color=BLACK, linewidth=0.9)
-    _number(axes, max(share, of_all), place, percent(inexact, counts.inexact), 6)
+    _number(axes, max(share, of_all), y, percent(inexact, counts.inexact), 6)
     if group.published:
         own = counts.inexact_with[group.published.key]
         words = percent(own, counts.inexact)
         tip = f"{name}: {group.title} {group.published.title}: {own:,} ({words})"
-        share, place = counts.of_inexact(group.published) or 0, row + _BELOW
-        axes.barh(place, share, _THIN, gid=tips(tip), **_HOLLOW)
-        _number(axes, share, place, words, 5)
+        share, y = counts.of_inexact(group.published) or 0, row + _BELOW
+        axes.barh(y, share, _THIN, gid=tips(tip), **_HOLLOW)
+        _number(axes, share, y, words, 5)
 
 
 def _number(axes: "Axes", x: float, y: float, share: str, size: int) -> None:

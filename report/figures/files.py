@@ -32,7 +32,7 @@ def figure_files(report: StudyReport) -> dict[str, bytes]:
     The same report gives the same bytes with the same version of matplotlib.
     """
     changes, by_model = change_figures(report), model_change_figures(report)
-    lost = [one for subset in report.parts if (one := losses(report, subset))]
+    lost = [bars for subset in report.parts if (bars := losses(report, subset))]
     errors = [shares for subset in report.parts if (shares := error_shares(report, subset))]
     ways = [(subset, way) for subset in report.parts if (way := ceilings(report, subset))]
     cost, by_protocol = cost_figure(report), protocol_figure(report)
@@ -56,7 +56,7 @@ def captioned(drawn: Sequence[Drawing]) -> dict[str, bytes]:
     for drawing in drawn:
         for artist in drawing.figure.findobj(lambda artist: artist.get_gid() is not None):
             artist.set_gid(None)
-    files = {f"{figure.name}.{kind}": saved(figure, kind) for figure in drawn for kind in FORMATS}
+    files = {f"{figure.name}.{form}": saved(figure, form) for figure in drawn for form in FORMATS}
     return {**files, CAPTIONS: f"{captions}\n".encode()}
 
 

@@ -99,10 +99,10 @@ class Published(_Part):
 
 
 class _Problem(NamedTuple):
-    """What is wrong at a place of a file."""
+    """What is wrong at a place of a file, in words."""
 
     place: KeyPath
-    what: str
+    words: str
     remedy: str | None = None
 
 
@@ -122,14 +122,14 @@ def read_published(path: Path) -> Published:
     except ValidationError as error:
         # A misspelt field is one that is unknown and one that is missing: the first says more.
         errors = error.errors(include_url=False)
-        first = min(errors, key=lambda one: one["type"] != "extra_forbidden")
+        first = min(errors, key=lambda error: error["type"] != "extra_forbidden")
         name = next((part for part in reversed(first["loc"]) if isinstance(part, str)), "the file")
         whats = {"extra_forbidden": f"unknown field {shown(name)}", "missing": f"{name} is missing"}
         otherwise = f"{name} is {shown(first['input'])}: {first['msg']}"
         problem = _Problem(first["loc"], whats.get(first["type"], otherwise))
     if problem:
         where = f"{path}:{line_of(document.lines, problem.place)}"
-        raise InputError(problem.what, where=where, remedy=problem.remedy)
+        raise InputError(problem.words, where=where, remedy=problem.remedy)
     return read
 
 
@@ -151,9 +151,9 @@ def _problems(read: Published, name: str) -> Iterator[_Problem]:
             yield from _unknown("metric", metric, read.metrics, (*place, "metrics", n))
             for nth, ours in enumerate(read.metrics[metric].ours):
                 if ours not in columns:
-                    what = f"{table.task} has no column {shown(ours)}"
-                    at = ("metrics", metric, "ours", nth)
-                    yield _Problem(at, what, did_you_mean(ours, columns))
+                    words = f"{table.task} has no column {shown(ours)}"
+                    column = ("metrics", metric, "ours", nth)
+                    yield _Problem(column, words, did_you_mean(ours, columns))
         for row, settings in table.rows.items():
             yield from _of_row(read, table, settings, (*place, "rows", row))
 
@@ -173,19 +173,19 @@ def _of_row(
 
 
 def _keys(
-    what: str, given: Collection[str], wanted: Collection[str], place: KeyPath
+    noun: str, given: Collection[str], wanted: Collection[str], place: KeyPath
 ) -> Iterator[_Problem]:
     """The same names on both sides; a misspelt one before the missing one."""
     for name in given:
-        yield from _unknown(what, name, wanted, (*place, name))
+        yield from _unknown(noun, name, wanted, (*place, name))
     for name in wanted:
         if name not in given:
-            yield _Problem(place, f"the {what} {shown(name)} is missing", "every row has all")
+            yield _Problem(place, f"the {noun} {shown(name)} is missing", "every row has all")
 
 
-def _unknown(what: str, name: str, known: Collection[str], place: KeyPath) -> Iterator[_Problem]:
+def _unknown(noun: str, name: str, known: Collection[str], place: KeyPath) -> Iterator[_Problem]:
     if name not in known:
-        yield _Problem(place, f"unknown {what} {shown(name)}", did_you_mean(name, known))
+        yield _Problem(place, f"unknown {noun} {shown(name)}", did_you_mean(name, known))
 
 
 _OTHER_QUESTIONS = (

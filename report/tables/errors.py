@@ -54,7 +54,7 @@ def _shares(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) 
                 )
             ]
     rows = [
-        [share for one in errors for share in (counts.of_inexact(one), counts.of_all(one))]
+        [share for error in errors for share in (counts.of_inexact(error), counts.of_all(error))]
         for counts in every
     ]
     notes = (f"Shares of items. {inexact_words(report.task)}", _SEVERAL, *classes.says)
@@ -66,23 +66,22 @@ def _items(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) -
     columns: list[TableColumn] = []
     types: list[ErrorType[Any]] = []
     for group in classes.classes:
-        for one in group.counted:
-            key, is_used = f"items_{one.key}", one in group.types and has_any(one, every)
-            title = f"{one.title}, not exact"
-            types.append(one)
+        for error in group.counted:
+            key, is_used = f"items_{error.key}", error in group.types and has_any(error, every)
+            types.append(error)
             columns += [
-                TableColumn(key, one.title, "count", printed=is_used, group=group.title),
-                TableColumn(f"{key}_inexact", title, "count", printed=False),
+                TableColumn(key, error.title, "count", printed=is_used, group=group.title),
+                TableColumn(f"{key}_inexact", f"{error.title}, not exact", "count", printed=False),
             ]
     rows: list[list[CellValue]] = []
     for counts in every:
         row: list[CellValue] = []
-        for key in (error_type.key for error_type in types):
+        for error in types:
             # None where it is known of none.
-            known = counts.known[key] or not counts.items
-            inexact_known = counts.inexact_known[key] or not counts.inexact
-            row.append(counts.with_error[key] if known else None)
-            row.append(counts.inexact_with[key] if inexact_known else None)
+            known = counts.known[error.key] or not counts.items
+            inexact_known = counts.inexact_known[error.key] or not counts.inexact
+            row.append(counts.with_error[error.key] if known else None)
+            row.append(counts.inexact_with[error.key] if inexact_known else None)
         rows.append(row)
     notes = (inexact_words(report.task), _SEVERAL, _UNUSED)
     return _error_table(("items", "Items with something wrong"), counted, columns, rows, notes)

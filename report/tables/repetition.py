@@ -32,8 +32,8 @@ def agreement_tables(report: StudyReport) -> Iterator[Table]:
     )
     columns = (system_column(), *counts, TableColumn("differ", "questions that differ", "count"))
     rows = tuple(
-        (name, *(getattr(one, column.key) for column in counts), len(one.differences))
-        for name, one in systems
+        (name, *(getattr(agreement, column.key) for column in counts), len(agreement.differences))
+        for name, agreement in systems
     )
     note = "Over pairs of a predicted and a gold branch of the questions that the model aligned."
     title = "Agreement of the matchers"
@@ -85,14 +85,13 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
     for subset in report.subsets:
         for name, spread in spreads:
             for metric in report.task.headline:
-                one = spread.metrics[subset][metric.key]
-                values: list[CellValue] = [getattr(one, column.key) for column in measures]
+                own = spread.metrics[subset][metric.key]
+                values: list[CellValue] = [getattr(own, column.key) for column in measures]
                 # None for epochs that the system does not have.
-                for trials in (one.trials, one.best_of[1:], one.worst_of[1:]):
-                    values += [*trials, *[None] * (most - (trials is not one.trials) - len(trials))]
-                rows.append(
-                    (name, report.called(subset), metric.title, one.n, spread.epochs, *values)
-                )
+                for trials in (own.trials, own.best_of[1:], own.worst_of[1:]):
+                    values += [*trials, *[None] * (most - (trials is not own.trials) - len(trials))]
+                first = (name, report.called(subset), metric.title, own.n, spread.epochs)
+                rows.append((*first, *values))
     notes = [_SD, _AGREEMENT]
     for name, spread in spreads:
         union = spread.union["all"]
@@ -103,16 +102,12 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
         )
     whole = Table("epochs", "Spread over epochs", columns, tuple(rows), tuple(notes))
     yield whole
-    yield _trials_table(whole, most)
-
-
-def _trials_table(whole: Table, most: int) -> Table:
-    trials = _trial_columns(most, printed=True)
-    chosen = whole.with_columns({SYSTEM, SUBSET, "metric", *(column.key for column in trials)})
+    shown = _trial_columns(most, printed=True)
+    chosen = whole.with_columns({SYSTEM, SUBSET, "metric", *(column.key for column in shown)})
     keys = [column for column in chosen.columns if column.unit == "text"]
-    rows = (row for row in chosen.rows if any(cell is not None for cell in row[len(keys) :]))
+    known_rows = [row for row in chosen.rows if set(row[len(keys) :]) != {None}]
     title = "Each epoch, and the best and worst of several"
-    return Table("trials", title, (*keys, *trials), tuple(rows), (_BEST_OF,))
+    yield Table("trials", title, (*keys, *shown), tuple(known_rows), (_BEST_OF,))
 
 
 def _trial_columns(most: int, *, printed: bool) -> tuple[TableColumn, ...]:

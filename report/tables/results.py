@@ -26,18 +26,14 @@ _DEVIATION = "SD: standard deviation over questions."
 def systems_table(report: StudyReport) -> Table:
     """Each system's settings, its scorer, and how its items ended."""
     counts = [system.scores.counts for system in report.systems]
+    is_cut, is_interrupted = any(c.cut for c in counts), any(c.interrupted for c in counts)
     ends = (
         TableColumn("items", "items", "count"),
         TableColumn("answered", "answered", "count"),
         TableColumn("failed", "failed", "count"),
         TableColumn("format_errors", "format errors", "count"),
-        TableColumn("cut", "cut", "count", printed=any(count.cut for count in counts)),
-        TableColumn(
-            "interrupted",
-            "interrupted",
-            "count",
-            printed=any(count.interrupted for count in counts),
-        ),
+        TableColumn("cut", "cut", "count", printed=is_cut),
+        TableColumn("interrupted", "interrupted", "count", printed=is_interrupted),
         TableColumn("missing", "without a prediction", "count", printed=False),
         TableColumn("pending", "not ended", "count"),
     )
@@ -87,22 +83,16 @@ def _setting(value: Any) -> str:
 
 def alternatives_notes(report: StudyReport) -> list[str]:
     """How many questions have alternative gold answers, and how one of them is chosen."""
-    ids = {
-        item.id: item.gold_set is not None
-        for system in report.systems
-        for item in system.scores.items
-    }
+    items = (item for system in report.systems for item in system.scores.items)
+    ids = {item.id: item.gold_set is not None for item in items}
     several = sum(ids.values())
     return [gold_set_note(report.task, several, len(ids))] if several else []
 
 
 def evidence_notes(report: StudyReport) -> list[str]:
     """What the systems searched, where their questions bring no passages."""
-    searched = {
-        system.name: system.run.evidence
-        for system in report.systems
-        if system.run.evidence is not None
-    }
+    runs = {system.name: system.run for system in report.systems}
+    searched = {n: run.evidence for n, run in runs.items() if run.evidence is not None}
     if len(set(searched.values())) == 1 and len(searched) == len(report.systems):
         return [f"evidence: {next(iter(searched.values()))}"]
     return [f"evidence of {name}: {words}" for name, words in searched.items()]

@@ -37,8 +37,8 @@ def named(text: str, names: AnswerNames, kind: MarkKind = "gold") -> list[Mark]:
     """Marks of these names in a text, in order."""
     if not names:
         return []
-    found = mentions_of(names).find(text[:MAX_MARKED])
-    spans = sorted({span for spans in found.values() for span in spans})
+    by_name = mentions_of(names).find(text[:MAX_MARKED])
+    spans = sorted({span for spans in by_name.values() for span in spans})
     return [Mark(start, end, kind) for start, end in spans]
 
 
