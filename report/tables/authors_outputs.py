@@ -53,8 +53,8 @@ def averages_table(averages: Mapping[str, Averages], path: Path) -> Table:
     figure, and where some models have counts and others not."""
     counted = {own.average_answer_count is not None for own in averages.values()}
     if len(counted) > 1:
-        what = "average_answer_count is given for some models alone"
-        raise InputError(what, where=str(path), remedy="compare with the published file")
+        problem = "average_answer_count is given for some models alone"
+        raise InputError(problem, where=str(path), remedy="compare with the published file")
     setting = "without" if counted.pop() else "gold"
     rows: list[_Row] = []
     for model, own in averages.items():
@@ -80,14 +80,14 @@ def _printed(table: PublishedTable, model: str, path: Path) -> Mapping[str, Mapp
     for row, settings in table.rows.items():
         if row.casefold() == name:
             return {setting: by_subset["all"] for setting, by_subset in settings.items()}
-    what = f"the paper has no numbers of a model {model[:80]!r}"
-    raise InputError(what, where=str(path), remedy=f"its models: {', '.join(table.rows)}")
+        problem = f"the paper has no numbers of a model {model[:80]!r}"
+    raise InputError(problem, where=str(path), remedy=f"its models: {', '.join(table.rows)}")
 
 
 def _agreement(rows: Iterable[_Row], digits: int = 3) -> str:
     """How many of the numbers are as printed, to the printed digits."""
     pairs = [pair for _, *numbers in rows for pair in (numbers[:2], numbers[2:])]
-    as_printed = [[as_text(one, "share", digits) for one in pair] for pair in pairs]
+    as_printed = [[as_text(mean, "share", digits) for mean in pair] for pair in pairs]
     same = sum(ours == theirs for ours, theirs in as_printed)
     return f"As printed: {same} of {len(pairs)} numbers."
 

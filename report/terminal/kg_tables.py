@@ -147,11 +147,9 @@ def _widths(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
     """How wide columns are, the widest narrowed as needed; None where they do not fit."""
     from rich.cells import cell_len
 
-    columns = [[heading, *(row[at] for row in rows)] for at, heading in enumerate(headings)]
+    columns = list(zip(headings, *rows, strict=True))
     widths = [max(map(cell_len, cells)) for cells in columns]
-    longest = [
-        max(cell_len(w) for cell in cells for w in cell.split() or [""]) for cells in columns
-    ]
+    longest = [max(map(cell_len, " ".join(cells).split() or [""])) for cells in columns]
     least = [min(w, max(long, _NARROWEST)) for w, long in zip(widths, longest, strict=True)]
     room = width - (_GAP + 1) * (len(columns) - 1)
     if sum(least) > room:
@@ -212,14 +210,11 @@ def print_kg(
 
 def sizes(kg: KgDescription, names: NameReadings) -> str:
     """Triples and entities, and how many have nothing but a name."""
-    alone = names.names_alone
-    named_only = (
-        f" ({alone:,} of them named only, as classes and genres often are)" if alone else ""
-    )
-    return (
-        f"{counted(kg.triples, 'triple')}, {counted(kg.entities, 'entity', 'entities')}"
-        f"{named_only}, {counted(kg.shared_names, 'shared name')}"
-    )
+    entities = counted(kg.entities, "entity", "entities")
+    if alone := names.names_alone:
+        entities += f" ({alone:,} of them named only, as classes and genres often are)"
+    shared = counted(kg.shared_names, "shared name")
+    return f"{counted(kg.triples, 'triple')}, {entities}, {shared}"
 
 
 def size(count: int) -> str:
@@ -252,8 +247,8 @@ def _described(
         "descriptions": names.descriptions,
         "types": names.types,
     }
-    for what, iris in predicates.items() if any(predicates.values()) else ():
-        yield printable(f"read as {what}: {', '.join(map(short_iri, iris)) or 'none'}")
+    for words, iris in predicates.items() if any(predicates.values()) else ():
+        yield printable(f"read as {words}: {', '.join(map(short_iri, iris)) or 'none'}")
 
 
 def print_world(world: WorldDescription, survey: WorldSurvey) -> None:

@@ -109,7 +109,7 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 
-def said(value: str, title: str, looked: Looked) -> Iterator[Block]:
+def written(value: str, title: str, looked: Looked) -> Iterator[Block]:
     """What a model wrote: as JSON where it is JSON and loses nothing by it."""
     try:
         is_json = len(value) <= MAX_REFORMED and value.lstrip()[:1] in ("{", "[")
@@ -153,7 +153,7 @@ class _Cost(Protocol):
 
 def cost(call: _Cost, usage: Usage | None = None) -> list[str]:
     """Tokens, seconds, and whether it is a replay."""
-    counts: dict[str, Any] = {}
+    facts: list[str] = []
     if usage:
         counts = {
             "{} tokens in": usage.input,
@@ -162,8 +162,7 @@ def cost(call: _Cost, usage: Usage | None = None) -> list[str]:
             "{} written to the cache": usage.written,
             "{} for reasoning": usage.reasoning,
         }
-    facts = [words.format(number) for words, number in counts.items() if number]
-    if usage:
+        facts += (words.format(number) for words, number in counts.items() if number)
         facts += (f"{name}: {number}" for name, number in usage.more.items() if number)
     if call.seconds is not None:
         facts.append(f"{call.seconds} s")
@@ -189,7 +188,7 @@ def passage(
 ) -> Block:
     """A passage under its id and title; answers are looked for in its title, too."""
     name = shown.title[:MAX_TITLE]
-    found, shift = looked.marks(f"{name}\n{shown.text}"), len(name) + 1
+    answers, shift = looked.marks(f"{name}\n{shown.text}"), len(name) + 1
     prefix = f"[{_flat(shown.id)[:MAX_TITLE]}] "
     title = f"{prefix}{_flat(name)}{'…' if len(shown.title) > MAX_TITLE else ''}"
     facts = "".join(f" · {line(fact, MAX_FACT)}" for fact in notes)
@@ -197,10 +196,10 @@ def passage(
         "passage",
         harmless(shown.text),
         title + facts,
-        (*(_moved(mark, -shift) for mark in found if mark.start >= shift), *marks),
+        (*(_moved(mark, -shift) for mark in answers if mark.start >= shift), *marks),
         folded,
         passage=shown.id,
-        title_marks=tuple(_moved(mark, len(prefix)) for mark in found if mark.end < shift),
+        title_marks=tuple(_moved(mark, len(prefix)) for mark in answers if mark.end < shift),
     )
 
 

@@ -6,7 +6,6 @@ from itertools import zip_longest
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -167,13 +166,10 @@ class AnswersView(ScrollView, can_focus=True):
 
     def next_lost(self, direction: int) -> AnswerLine | None:
         """Put the cursor on the next lost gold answer, wrapping around; None if none is lost."""
-        lost = [
-            n
-            for n, (line, (_, is_gold, _)) in enumerate(
-                zip(self.answers, self._identities, strict=True)
-            )
-            if is_gold and line.verdict in ("missing", "wrong_branch")
-        ]
+        lost = []
+        for n, (_, is_gold, _) in enumerate(self._identities):
+            if is_gold and self.answers[n].verdict in ("missing", "wrong_branch"):
+                lost.append(n)
         if not lost:
             return None
         before = -1 if direction > 0 else len(self.answers)
@@ -232,9 +228,8 @@ class AnswersView(ScrollView, can_focus=True):
     def _segment(self, piece: AnswerPiece, width: int) -> Segment:
         here = piece.answer is not None and piece.answer == self.cursor
         name = "cursor" if here else piece.style
-        style: Style = self.rich_style
-        if name != "plain":
-            style = self.get_component_rich_style(f"answers--{name}")
+        plain = name == "plain"
+        style = self.rich_style if plain else self.get_component_rich_style(f"answers--{name}")
         return Segment(fitted(piece.text, width), style)
 
     @property

@@ -143,8 +143,8 @@ class TraceApp(App[None]):
         rows = self.questions.rows_of(run)
         if row not in rows:
             return rows[0 if by > 0 else -1] if rows else None
-        place = rows.index(row) + by
-        return rows[place] if 0 <= place < len(rows) else None
+        index = rows.index(row) + by
+        return rows[index] if 0 <= index < len(rows) else None
 
     def follow(self, run: RunView, row: int) -> None:
         """Another screen shows this row: the list's cursor goes along."""

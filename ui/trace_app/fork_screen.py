@@ -199,8 +199,8 @@ class ForkScreen(ModalScreen[None]):
         self._text = None if text == plan.text else text
         self._say(_KEYS)
         self.query_one("#fork-edited", Static).update(self._edited_words())
-        what = Content(drawn(plan.words(edited=self._text is not None)))
-        self.query_one("#fork-what", Static).update(what)
+        words = Content(drawn(plan.words(edited=self._text is not None)))
+        self.query_one("#fork-what", Static).update(words)
 
     @on(Input.Submitted)
     @on(Button.Pressed, "#fork-make")

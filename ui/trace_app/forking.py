@@ -104,11 +104,11 @@ def first_plan(parent: Path, meta: Mapping[str, Any], trace: Trace, step: int) -
     line = trace.line
     if line.status not in ("done", "failed"):
         raise InputError(f"{line.id} has not ended yet", remedy="fork it when it has")
-    place = next((n for n, event in enumerate(trace.events) if event.seq == step), None)
-    if place is None:
+    index = next((n for n, event in enumerate(trace.events) if event.seq == step), None)
+    if index is None:
         raise InputError(f"the trace has no step {step}", where=str(parent))
     try:
-        left = taken_up_at(trace.events, place)
+        left = taken_up_at(trace.events, index)
     except ValueError:
         left = None
     if left is None or any(event.body.problems for event in trace.events[:left]):
@@ -188,16 +188,11 @@ def run_fork_in(app: "TraceApp", path: Path) -> RunView:
 def _tell_end(app: "TraceApp", view: RunView, state: "RunState") -> None:
     if state.stopped is not None:
         app.fail(f"{view.name} stopped ({state.stopped}); {_how_to_go_on(view.path)}")
-        return
-    try:
-        line = view.line(0)
-    except READ_ERRORS as error:
-        app.fail(error)
-        return
-    if line.error:
-        app.fail(f"{view.name} failed: {line.error}")
-    else:
-        app.notify(drawn(f"{view.name} has ended")[:300], markup=False)
+    elif lines := app.read(lambda: [view.line(0)]):
+        if lines[0].error:
+            app.fail(f"{view.name} failed: {lines[0].error}")
+        else:
+            app.notify(drawn(f"{view.name} has ended")[:300], markup=False)
 
 
 def _how_to_go_on(path: Path) -> str:

@@ -13,13 +13,12 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from branchwise.base.numbers import number
 from branchwise.ui.trace_app.answers_view import SIGNS, WORDS
 from branchwise.ui.trace_app.drawing import cells, fitted
-from branchwise.ui.trace_app.question_list import seconds_cell
+from branchwise.ui.trace_app.question_list import item_facts
 from branchwise.ui.trace_app.step_tree import CursorList, walking
 from branchwise.ui.traces.comparison import AnswerPair, BranchPair, StepPair, TraceComparison, only
-from branchwise.ui.traces.lines import ItemLine, RunLine, named
+from branchwise.ui.traces.lines import ItemLine, RunLine
 from branchwise.ui.traces.trace import AnswerLine, Step
 
 CURSOR = "›"
@@ -183,25 +182,14 @@ class PairHeads(PairedLines, can_focus=False):
         for n, run in enumerate(runs):
             fork = f"  fork of {run.parent}" if run.parent else ""
             names.append(f"{CURSOR if side == n else ' '}{run.name}{fork}  {run.system}")
-        states = [_item_words(item, own) for item, own in zip(items, heads, strict=True)]
+        states = []
+        for item, own in zip(items, heads, strict=True):
+            # Scores come first: they are seen on a narrow screen, too.
+            status = [] if item.status == "done" else [item.status]
+            states.append(f" {'  '.join([*status, *item_facts(item, own, ' ')])}")
         strong = ("strong", "strong")
         first = PairedLine(names[0], " ", names[1], strong, chosen=False)
         self.set_lines([first, PairedLine(states[0], " ", states[1], chosen=False)])
-
-
-def _item_words(item: ItemLine, heads: Sequence[str]) -> str:
-    """Scores first: they are seen on a narrow screen, too."""
-    facts = [] if item.status == "done" else [item.status]
-    if item.status in ("done", "failed"):
-        scores = named(heads, item.scores)
-        facts.append(" ".join(f"{head} {number(value)}" for head, value in scores))
-    if item.tokens is not None:
-        facts.append(f"{item.tokens:,} tokens")
-    if item.seconds is not None:
-        facts.append(f"{seconds_cell(item).strip()} s")
-    if item.labels:
-        facts.append(", ".join(item.labels))
-    return f" {'  '.join(facts)}"
 
 
 class StepPairs(PairedLines):
@@ -298,8 +286,7 @@ def _answer_rows(
             # What each run calls the branch, where that is not its name.
             sign, look = ("predicted: ", "strong") if pair.name is None else ("= ", "same")
             left, right = (
-                sign + ", ".join(keys) if any(key != pair.name for key in keys) else ""
-                for keys in pair.keys
+                sign + ", ".join(keys) if {*keys} - {pair.name} else "" for keys in pair.keys
             )
             yield PairedLine(left, " ", right, (look, look), chosen=False), None
         for answer in pair.answers:
@@ -309,13 +296,13 @@ def _answer_rows(
 def _answer_line(answer: AnswerPair) -> PairedLine:
     texts, looks = [], []
     for line in (answer.a, answer.b):
-        if line is None:
-            texts.append("")
-            looks.append("")
-            continue
-        why = line.why or ("" if line.verdict == "right" else WORDS[line.verdict])
-        texts.append(f" {SIGNS[line.verdict]} {line.text}" + (f" · {why}" if why else ""))
-        looks.append({"right": "right", "open": ""}.get(line.verdict, "wrong"))
+        text = look = ""
+        if line is not None:
+            why = line.why or ("" if line.verdict == "right" else WORDS[line.verdict])
+            text = f" {SIGNS[line.verdict]} {line.text}" + (f" · {why}" if why else "")
+            look = {"right": "right", "open": ""}.get(line.verdict, "wrong")
+        texts.append(text)
+        looks.append(look)
     has = answer.has(0), answer.has(1)
     alike = answer.a and answer.b and answer.a.verdict == answer.b.verdict
     sign = "<" if has == (True, False) else ">" if has == (False, True) else "=" if alike else " "

@@ -3,7 +3,7 @@
 Not a DataTable, which reads every row before it shows one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -22,7 +22,7 @@ from branchwise.eval.errors.labels import label_words
 from branchwise.ui.trace_app.background import safe_line
 from branchwise.ui.trace_app.drawing import drawn, fitted
 from branchwise.ui.trace_app.step_tree import CursorList, walking
-from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.lines import ItemLine, named
 from branchwise.ui.traces.runs import RunView
 
 CURSOR = "›"
@@ -56,10 +56,7 @@ def columns_at(width: int, heads: Sequence[str]) -> list[ListColumn]:
     tokens = partial(_tokens_cell, whole=wide)
     columns = [
         ListColumn("status", "", 1, lambda line: MARKS.get(line.status, "?"), kind="status"),
-        *(
-            ListColumn(head, head, 4, partial(_score_cell, n), right=True)
-            for n, head in enumerate(heads)
-        ),
+        *(ListColumn(h, h, 4, partial(_score_cell, n), right=True) for n, h in enumerate(heads)),
         ListColumn("labels", "labels", labels, partial(_labels_cell, labels), kind="labels"),
         ListColumn("tokens", "tokens", 9 if wide else 6, tokens, right=True),
         ListColumn("seconds", "s", 7 if wide else 5, seconds_cell, right=True),
@@ -69,8 +66,8 @@ def columns_at(width: int, heads: Sequence[str]) -> list[ListColumn]:
     return [*columns, ListColumn("question", "question", left, lambda line: line.question)]
 
 
-def _score_cell(place: int, line: ItemLine) -> str:
-    return number(line.scores[place] if line.scores else None)
+def _score_cell(index: int, line: ItemLine) -> str:
+    return number(line.scores[index] if line.scores else None)
 
 
 def _labels_cell(width: int, line: ItemLine) -> str:
@@ -103,6 +100,18 @@ def seconds_cell(line: ItemLine) -> str:
 
 def _id_cell(line: ItemLine) -> str:
     return f"{line.id} ·{line.epoch}" if line.epoch else line.id
+
+
+def item_facts(line: ItemLine, heads: Sequence[str], gap: str) -> Iterator[str]:
+    """Scores with a gap in between, tokens, seconds and labels, as far as they are known."""
+    if line.status in ("done", "failed"):
+        yield gap.join(f"{head} {number(value)}" for head, value in named(heads, line.scores))
+    if line.tokens is not None:
+        yield f"{line.tokens:,} tokens"
+    if line.seconds is not None:
+        yield f"{seconds_cell(line).strip()} s"
+    if line.labels:
+        yield ", ".join(line.labels)
 
 
 class ColumnHeads(Widget):

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -246,9 +247,7 @@ class QuestionsScreen(RunScreen):
 
     def action_compare(self) -> None:
         if (row := self._list.row) is not None:
-            self._pick_run(
-                "Compare with", lambda other: self.trace_app.compare(self.run, row, other)
-            )
+            self._pick_run("Compare with", partial(self.trace_app.compare, self.run, row))
 
     def _pick_run(self, title: str, then: Callable[[RunView], None]) -> None:
         """Choose a run other than the listed one, without asking if there is only one."""

@@ -90,21 +90,22 @@ def _command(environment: Mapping[str, str], variables: Sequence[str], usual: st
             try:
                 return shlex.split(command)
             except ValueError as error:
-                raise InputError(
-                    f"{variable} is not a command ({error})", remedy=f"set {variable}={usual}"
-                ) from None
+                problem, remedy = (
+                    f"{variable} is not a command ({error})",
+                    f"set {variable}={usual}",
+                )
+                raise InputError(problem, remedy=remedy) from None
     return [usual]
 
 
 @contextmanager
-def _starting(what: str, command: Sequence[str], remedy: str) -> Iterator[None]:
+def _starting(program: str, command: Sequence[str], remedy: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise InputError(
-            f"the {what} {command[0]!r} does not start ({why})", remedy=remedy
-        ) from None
+        problem = f"the {program} {command[0]!r} does not start ({why})"
+        raise InputError(problem, remedy=remedy) from None
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -82,8 +82,12 @@ def compare(a: Trace, b: Trace) -> TraceComparison:
     for side, trace in enumerate((a, b)):
         if goes_on(trace):
             end = min(end, whole.last(side) + 1 if any(p.side(side) for p in pairs) else 0)
-    parted = (n for n, pair in enumerate(pairs[:end]) if _differs(pair))
-    return TraceComparison(tuple(pairs), next(parted, None))
+    for row, pair in enumerate(pairs[:end]):
+        kinds = [KINDS.get(step.kind, Unknown) for step in (pair.a, pair.b) if step]
+        # Steps that are about transport alone are no difference.
+        if not pair.same and not all(kind.INCIDENTAL for kind in kinds):
+            return replace(whole, parted=row)
+    return whole
 
 
 def goes_on(trace: Trace) -> bool:
@@ -91,15 +95,8 @@ def goes_on(trace: Trace) -> bool:
     return trace.line.status in ("pending", "running")
 
 
-def _differs(pair: StepPair) -> bool:
-    """Not where both steps are about transport alone."""
-    steps = [step for step in (pair.a, pair.b) if step]
-    return not pair.same and not all(KINDS.get(s.kind, Unknown).INCIDENTAL for s in steps)
-
-
 class _Key(NamedTuple):
-    """What a step is compared by: its kind, what sort of it (tool or role, a call or a reply), and
-    its content."""
+    """What a step is compared by; `sort`: its tool or role, whether it is a call or a reply."""
 
     kind: str
     sort: str

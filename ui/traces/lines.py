@@ -109,21 +109,16 @@ def run_line(
 def means_of(rows: Iterable[ItemLine], columns: Sequence[Column]) -> Values:
     """Means of the metrics over questions, the epochs of a question averaged first, as scores are;
     None where no row has a value, and of a score that is not a mean: rows do not have its sums."""
-    scored = [(row.id, row.scores) for row in rows if row.scores]
-    return tuple(
-        None if column.total else _mean((id, values[k]) for id, values in scored)
-        for k, column in enumerate(columns)
-    )
-
-
-def _mean(values: Iterable[tuple[str, float | None]]) -> float | None:
-    by_question: dict[str, list[float]] = defaultdict(list)
-    for id, value in values:
-        if value is not None:
-            by_question[id].append(value)
-    if not by_question:
-        return None
-    return sum(sum(epochs) / len(epochs) for epochs in by_question.values()) / len(by_question)
+    scored = [row for row in rows if row.scores]
+    means: list[float | None] = []
+    for index, column in enumerate(columns):
+        by_question: dict[str, list[float]] = defaultdict(list)
+        for row in scored if not column.total else ():
+            if (value := row.scores[index]) is not None:
+                by_question[row.id].append(value)
+        values = [sum(epochs) / len(epochs) for epochs in by_question.values()]
+        means.append(sum(values) / len(values) if values else None)
+    return tuple(means)
 
 
 @dataclass(frozen=True)
@@ -176,8 +171,8 @@ def arranged(run: "RunView", how: Arrangement, other: "RunView | None" = None) -
     if how.sort in _VALUES:
         values = {row: _VALUES[how.sort](lines[row]) for row in rows}
     else:
-        place = run.heads.index(how.sort)
-        values = {row: lines[row].scores[place] if lines[row].scores else None for row in rows}
+        index = run.heads.index(how.sort)
+        values = {row: lines[row].scores[index] if lines[row].scores else None for row in rows}
     # A sort in reverse keeps equal ones in their order.
     known = [row for row in rows if values[row] is not None]
     known.sort(key=lambda row: values[row], reverse=how.descending)
@@ -196,14 +191,13 @@ def _ending(line: ItemLine) -> tuple[Any, ...]:
 
 
 def _is_shown(line: ItemLine, how: Arrangement) -> bool:
-    if how.subset != "all" and line.ambiguous is not (how.subset == "ambiguous"):
-        return False
-    if how.status is not None and line.status != how.status:
-        return False
-    if how.label is not None and how.label not in (line.labels or ()):
-        return False
     id, question = line.id.casefold(), line.question.casefold()
-    return all(word in id or word in question for word in how.text.casefold().split())
+    return (
+        (how.subset == "all" or line.ambiguous is (how.subset == "ambiguous"))
+        and how.status in (None, line.status)
+        and (how.label is None or how.label in (line.labels or ()))
+        and all(word in id or word in question for word in how.text.casefold().split())
+    )
 
 
 def _natural(id: str) -> tuple[tuple[int, int | str], ...]:
@@ -231,10 +225,8 @@ def named_row(run: "RunView", question: str, epoch: int = 0) -> int:
     row = run.find(question, epoch)
     if row is not None:
         return row
+    problem = f"no item has the id {question[:80]!r} in epoch {epoch}"
     ids = [line.id for line in run.lines() if line.epoch == epoch]
     hint = did_you_mean(question, ids, else_=f"the first ids are {', '.join(ids[:3])}", most=3)
-    if not ids:
-        hint = "epochs are counted from 0"
-    raise InputError(
-        f"no item has the id {question[:80]!r} in epoch {epoch}", where=str(run.path), remedy=hint
-    )
+    remedy = hint if ids else "epochs are counted from 0"
+    raise InputError(problem, where=str(run.path), remedy=remedy)

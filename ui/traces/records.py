@@ -57,8 +57,8 @@ def line_of(raw: RawItem) -> ItemLine:
         return _damaged(line, "outcome", error)
 
 
-def _damaged(line: ItemLine, what: str, error: Exception) -> ItemLine:
-    problem = f"the {what}'s record is damaged ({type(error).__name__}: {error})"
+def _damaged(line: ItemLine, part: str, error: Exception) -> ItemLine:
+    problem = f"the {part}'s record is damaged ({type(error).__name__}: {error})"
     return replace(line, error=one_line(problem))
 
 
@@ -206,8 +206,8 @@ class RunScores:
         kept = {(row["id"], row["epoch"]): self._values(row["metrics"]) for row in saved["items"]}
         means = saved["aggregates"]["all"]
         self.means = self._values({key: means[key]["mean"] for key in means})
-        self.items, self.failed = saved["counts"]["items"], saved["counts"]["failed"]
-        self._kept = kept
+        counts = saved["counts"]
+        self.items, self.failed, self._kept = counts["items"], counts["failed"], kept
         for row in saved["items"]:
             if isinstance(number := row.get("gold_set"), int) and number >= 0:
                 self._gold_sets[row["id"], row["epoch"]] = number
