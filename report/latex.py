@@ -207,7 +207,6 @@ def latex_files(tables: Sequence[Table], look: LatexLook = LatexLook()) -> dict[
 
 
 def latex(tables: Sequence[Table], look: LatexLook = LatexLook()) -> str:
-    """The same in one text."""
     printed = (table for table in tables if table.printed)
     floats = chain.from_iterable(_floats(table, look) for table in printed)
     return "\n".join([_HEAD, *_spaced(floats)])

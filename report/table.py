@@ -34,12 +34,9 @@ PageSection = Literal[
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column: its `key` for programs, its `title` for readers, its unit.
-
-    `digits` after the point where it is printed. One that is not `printed` is in files for
-    programs (CSV, JSON) only. `heading`: the title with line breaks, where columns are narrow.
-    Key columns tell the rows apart. Neighbours of one `group` stand under its name.
-    """
+    """A column: its `key` for programs, its `title` for readers (`heading`: with line breaks),
+    its unit, `digits` after the point. Not `printed`: in files for programs alone. Key columns
+    tell rows apart; neighbours of one `group` stand under its name."""
 
     key: str
     title: str
@@ -64,12 +61,9 @@ def column_groups(columns: Sequence[TableColumn]) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: `name` is safe in a path, `title` is what it shows, rows have a cell a column.
-
-    `notes` say what the numbers mean, a line each. Every table is a CSV file; one that is `printed`
-    stands in Markdown and LaTeX, too; `section`: where on the page, None for nowhere. Names in it
-    come from outside: every output escapes them.
-    """
+    """A table: `name` is safe in a path, rows have a cell a column, `notes` say what the numbers
+    mean. Every table is a CSV file, a `printed` one also Markdown and LaTeX; `section`: where on
+    the page, if anywhere. Names in it come from outside: every output escapes them."""
 
     name: str
     title: str
@@ -100,16 +94,13 @@ class Table:
         return replace(self, rows=rows).with_columns(keys)
 
     def place(self, key: str) -> int | None:
-        """The index of a column, or None."""
         keys = [column.key for column in self.columns]
         return keys.index(key) if key in keys else None
 
     @property
     def key_columns(self) -> list[int]:
-        """The columns by whose values rows are grouped, then the one that names a row.
-
-        The subset comes first, and the system only where there are several.
-        """
+        """The columns by whose values rows are grouped, then the one that names a row. The
+        subset comes first, and the system only where there are several."""
         keys = [index for index, column in enumerate(self.columns) if column.is_key]
         if len(keys) > 1 and len({row[keys[0]] for row in self.rows}) == 1:
             del keys[0]
@@ -141,11 +132,9 @@ _MAX_CELL = 100
 
 @dataclass(frozen=True)
 class CellText:
-    """A cell as it is printed: a text from outside (`is_text`), or a number of ours.
-
-    `interval` and `n` are there for means: "[.03, .13]", and "n=19" where that is not the row's;
-    `mark` for changes that stand with their test: ▲ or ▼ where it is significant.
-    """
+    """A cell as it is printed: a text from outside (`is_text`), or a number of ours, for means
+    with "[.03, .13]" and "n=19" where that is not the row's, for significant changes with ▲ or ▼
+    (`mark`)."""
 
     text: str
     is_text: bool = False
@@ -172,10 +161,8 @@ def change_mark(difference: float | None, p: float | None) -> str:
 
 
 def row_texts(table: Table, line: Callable[[str, int], str] = one_line) -> list[list[CellText]]:
-    """The rows of a table as papers print them; `line` bounds a text from outside.
-
-    Every exporter escapes what it gets from here.
-    """
+    """The rows of a table as papers print them, for an exporter to escape; `line` bounds a text
+    from outside."""
     index = next(
         (n for n, column in enumerate(table.columns) if column.key in ("n", "questions")), None
     )

@@ -70,9 +70,7 @@ def change_grid(report: StudyReport) -> ModelGrid[Comparison] | None:
 @dataclass(frozen=True)
 class ChangeFigure:
     """Differences to the base in one metric: a row a system, each with those of its subsets.
-
-    `setting`: the one that all are of, where rows are models.
-    """
+    `setting`: the one that all are of, where rows are models."""
 
     metric: Column
     rows: tuple[tuple[str, tuple[ScoreDifference, ...]], ...]

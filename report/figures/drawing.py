@@ -102,10 +102,7 @@ def new_grid(height: float, rows: int, columns: int) -> "tuple[Figure, list[list
 
 
 def saved(drawing: Drawing, form: str) -> bytes:
-    """The file of a drawing in one of `FORMATS`. The same report gives the same bytes.
-
-    References within an SVG are made of its contents and the drawing's name.
-    """
+    """The file of a drawing in one of `FORMATS`; the same report gives the same bytes."""
     from matplotlib import rc_context
 
     stream = BytesIO()
@@ -122,7 +119,6 @@ def tips(*words: str) -> str:
 
 
 def system_name(name: str) -> str:
-    """A system's name on one line, bounded."""
     return one_line(name, MAX_NAME) or "–"
 
 
@@ -132,7 +128,6 @@ def row_name(name: str, letters: int = _NAME_LINE) -> str:
 
 
 def colour(index: int) -> str:
-    """The colour of the system with this number."""
     return _COLOURS[index % len(_COLOURS)]
 
 

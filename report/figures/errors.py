@@ -34,11 +34,8 @@ AnyError = ErrorType[Any] | ErrorClass[Any]
 
 @dataclass(frozen=True)
 class ErrorCounts:
-    """Items of a subset, and those among them whose answer is not exactly right (inexact).
-
-    `with_error`, `inexact_with`: how many of either have an error, by key of a type or class;
-    `known`, `inexact_known`: of how many that can be known.
-    """
+    """Items of a subset, and those among them that are not exactly right (inexact): how many of
+    either have an error, by key of a type or class, and of how many that is known."""
 
     items: int
     inexact: int
@@ -78,16 +75,12 @@ def inexact_words(task: Task) -> str:
 
 
 def has_any(error: AnyError, counts: Iterable[ErrorCounts]) -> bool:
-    """Whether any item has the error."""
     return any(count.with_error[error.key] for count in counts)
 
 
 def error_counts(run: ScoredAnswers, subset: str) -> ErrorCounts:
-    """Count the items of a subset by error; an item is a question in one epoch.
-
-    Exactly right is what the task's exact match says, or its main metric where it has none; an
-    item that this leaves unscored is not inexact. The task has classes of errors.
-    """
+    """Count the items (a question in one epoch) of a subset by error. Inexact: below 1 by the
+    task's exact match, or by its main metric; not what this leaves unscored."""
     assert run.error_classes is not None
     exact = run.scores.scorer.scored_task.exact.key
     is_inexact = {

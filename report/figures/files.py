@@ -26,11 +26,8 @@ _NOT_ENTITIES = "answers of this task are not entities, which could be followed 
 
 
 def figure_files(report: StudyReport) -> dict[str, bytes]:
-    """File name to its content: SVG, PDF and PNG of each figure that the report has anything for,
-    and a text with their captions. Loads matplotlib.
-
-    The same report gives the same bytes with the same version of matplotlib.
-    """
+    """File name to content: SVG, PDF and PNG of each figure that there is anything for, and
+    captions; the same bytes for the same report and version of matplotlib, which it loads."""
     changes, by_model = change_figures(report), model_change_figures(report)
     lost = [bars for subset in report.parts if (bars := losses(report, subset))]
     errors = [shares for subset in report.parts if (shares := error_shares(report, subset))]

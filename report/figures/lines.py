@@ -70,17 +70,13 @@ class Series:
     means: tuple[SizedMean | None, ...]
 
     def tip(self, column: str, mean: Aggregate) -> str:
-        """What a point of the line is."""
         return f"{self.name}, {column}: {number(mean.mean)} {interval(mean.low, mean.high)}"
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A line a system over columns. `name`: safe in a path; `x`, `y`: what the axes are.
-
-    Columns of a curve are numbers; others are bins or places. A curve's means are of the same
-    questions throughout.
-    """
+    """A line a system over columns: bins, places, or the numbers of a curve, whose means are of
+    the same questions throughout. `name`: safe in a path; `x`, `y`: what the axes are."""
 
     name: str
     title: str
@@ -159,10 +155,8 @@ def _first_number(label: str) -> tuple[int, str]:
 
 
 def ceilings(report: StudyReport, subset: str) -> Lines | None:
-    """The ceilings from place to place, then the agent's own; None where no evidence was recorded.
-
-    A place that is unknown is left out, and so is extraction where all that it left was shown.
-    """
+    """The ceilings from place to place, then the agent's own; None where no evidence was
+    recorded. Left out are unknown places, and extraction where all that it left was shown."""
     main = report.task.main
     known = [
         (index, name, analysis.ceilings.aggregates)
@@ -194,10 +188,8 @@ def ceilings(report: StudyReport, subset: str) -> Lines | None:
 
 
 def protocol_means(report: StudyReport) -> list[tuple[str, Mapping[str, Aggregate]]]:
-    """Model to the main metric by protocol; none where all systems have the same protocol.
-
-    Systems that differ in more than the protocol stay out.
-    """
+    """Model to the main metric by protocol, of systems that differ in nothing else; none where
+    all have the same."""
     by_model: dict[str, dict[str, Aggregate]] = {}
     for system in report.systems:
         if not set(system.changes) - BY_PROTOCOL:

@@ -38,11 +38,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LossKind:
-    """A kind of loss or error: its key, a few words, its count in a subset.
-
-    `row`: in words, where it stands alone in a row. `caution`: a sentence, to be told wherever
-    there is any.
-    """
+    """A kind of loss or error: its key, a few words (`row`: alone in a row), its count in a
+    subset. `caution`: a sentence, to be told wherever there is any."""
 
     key: str
     words: str

@@ -49,11 +49,8 @@ _TOPICS = (
 
 
 def question_figures(statistics: Statistics) -> dict[str, bytes]:
-    """File name to its content: SVG, PDF, PNG and CSV of each figure that there is anything for,
-    and their captions. Loads matplotlib.
-
-    The same statistics give the same bytes with the same version of matplotlib.
-    """
+    """File name to content: SVG, PDF, PNG and CSV of each figure that there is anything for, and
+    captions; the same bytes for the same statistics and version of matplotlib, which it loads."""
     histograms = statistics.histograms
     shown = [(topic, histograms[topic.heading]) for topic in _TOPICS if histograms[topic.heading]]
     with paper_style():

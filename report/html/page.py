@@ -34,19 +34,14 @@ _SCRIPTS = ("theme", "elements", "answers", "filters", "browser")
 
 
 def write_html(report: StudyReport, path: Path) -> None:
-    """Write the report's page to a file, which is replaced as a whole or not at all.
-
-    Raises InputError where it cannot be written.
-    """
+    """Write the report's page to a file, replaced as a whole. Raises InputError where it cannot
+    be."""
     write_named(path, render_html(report).encode())
 
 
 def render_html(report: StudyReport) -> str:
-    """The page: it loads nothing from outside, and its policy forbids it to.
-
-    Text of the report is escaped by Jinja; control characters and direction overrides in it are
-    made visible. Its size is linear in the answers.
-    """
+    """The page: it loads nothing from outside, and its policy forbids it to. Text of the report
+    is escaped, what could steer the reader visible; its size is linear in the answers."""
     data = questions_json(report)
     return _rendered(
         "report.html.j2",

@@ -52,8 +52,6 @@ def verdict(difference: ScoreDifference) -> str:
 
 
 def findings(report: StudyReport) -> list[Finding]:
-    """One for each system that is compared with a base."""
-
     def line(difference: ScoreDifference, column: Column) -> str:
         questions = report.task.questions_words(difference.subset)
         return summary_line(difference, name=column.name, questions=questions)

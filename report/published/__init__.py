@@ -27,11 +27,9 @@ class _Part(BaseModel):
 
 
 class PublishedMetric(_Part):
-    """A column of the paper. A standard deviation beside a mean is a metric of its own.
-
-    A `share` is 0 to 1, with `digits` after the point: 63.9% is .639 with three. `ours`: keys of
-    columns of the task and its variants; a system is shown by the first that it was scored by.
-    """
+    """A column of the paper: a `share` is 0 to 1 (63.9% is .639 with three `digits`); a standard
+    deviation is a metric of its own. `ours`: our columns; a system is shown by the first that it
+    has."""
 
     title: str
     unit: Literal["share", "value"] = "share"
@@ -40,11 +38,9 @@ class PublishedMetric(_Part):
 
 
 class PublishedSetting(_Part):
-    """What was run: the `place` in the paper. `ours`: what reports call it, if not by its name.
-
-    With a `protocol` it is what puts the questions in that way, and differs in nothing else; with
-    `hints` likewise, where rows are told apart by strategy, too.
-    """
+    """What was run: its `place` in the paper, what reports call it (`ours`) if not by its name.
+    A system with a `protocol` or `hints` differs in nothing else; for `hints`, rows are
+    strategies."""
 
     place: str
     ours: str | None = None
@@ -53,11 +49,9 @@ class PublishedSetting(_Part):
 
 
 class PublishedTable(_Part):
-    """Numbers of one form: a row has every setting, a setting every subset, a subset every metric.
-
-    `task`: what the questions were scored as. `row`: what a row is, a model for one. The names of
-    `settings` stand above the columns where there are several. `rows`: by name, scores by setting.
-    """
+    """Numbers of one form: a row has every setting, a setting every subset, a subset every
+    metric. `task`: what the questions were scored as; `row`: what a row is, a model for one;
+    `rows`: by name, scores by setting."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
     title: str
@@ -70,11 +64,9 @@ class PublishedTable(_Part):
 
 
 class BenchmarkFacts(_Part):
-    """What someone must know who wants to run a benchmark.
-
-    `asks`: what of a system. `tasks`: as what its questions are scored here. `get`: how to come by
-    questions, `cost`: of a run over them, `page`: of the documentation.
-    """
+    """What someone must know who wants to run a benchmark: what it `asks` of a system, the
+    `tasks` that score it here, how to `get` questions, the `cost` of a run, the `page` of the
+    documentation."""
 
     title: str
     asks: _Note
@@ -107,11 +99,8 @@ class _Problem(NamedTuple):
 
 
 def read_published(path: Path) -> Published:
-    """The published numbers in a YAML file.
-
-    Raises InputError, naming file and line: no YAML, a field, setting, subset or metric that is
-    missing, unknown or repeated, a value that is not a number, or is out of its metric's range.
-    """
+    """The published numbers in a YAML file. Raises InputError, naming file and line, for what is
+    no YAML, missing, unknown, repeated, no number, or out of its metric's range."""
     document = read_document(
         path, wanted="published numbers", remedy="compare with deepambigqa.yaml"
     )
@@ -237,11 +226,9 @@ def are_generated(questions: Sequence[_Marked]) -> bool:
 def published_beside(
     questions: Sequence[_Marked], benchmark: str | None = None
 ) -> Published | None:
-    """What stands beside answers to these questions: published of the benchmark that was asked for,
-    else of their own, if anything is. A note says so where they are not the paper's.
-
-    Raises InputError where nothing is published of the benchmark that was asked for.
-    """
+    """What stands beside answers to these questions: published of the `benchmark` that was asked
+    for, else of their own, if anything is. A note says so where they are not the paper's. Raises
+    InputError where nothing is published of the benchmark that was asked for."""
     own = benchmark_of(questions)
     name = benchmark or own
     # What a question file says is compared with names, never used as a path.

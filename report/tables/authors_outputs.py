@@ -93,7 +93,6 @@ def _agreement(rows: Iterable[_Row], digits: int = 3) -> str:
 
 
 def table_record(table: Table) -> dict[str, Any]:
-    """The same for programs."""
     keys = [column.key for column in table.columns]
     rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
     return {"name": table.name, "title": table.title, "rows": rows, "notes": list(table.notes)}

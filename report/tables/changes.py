@@ -57,7 +57,6 @@ def changes_table(report: StudyReport) -> Table:
 
 
 def change_columns(metrics: Sequence[Metric]) -> Iterator[TableColumn]:
-    """A difference and its p-value for each metric."""
     for metric in metrics:
         yield TableColumn(metric.key, metric.title, "change", metric.digits)
         yield TableColumn(f"{metric.key}_p_holm", "p", "p", 3)

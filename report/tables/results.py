@@ -99,11 +99,8 @@ def evidence_notes(report: StudyReport) -> list[str]:
 
 
 def results_tables(report: StudyReport) -> list[Table]:
-    """Means of every metric by system and subset: a table for each group of the task's columns.
-
-    A metric that no system has a value for is left out. Systems are there twice where both
-    matchers were asked for.
-    """
+    """Means by system and subset: a table for each group of the task's columns, of metrics that
+    any system has. Systems are there twice where both matchers were asked for."""
     scored: list[tuple[str, Scores]] = []
     for system in report.systems:
         scored += [(system.name, system.run.lexical)] if system.run.lexical else []

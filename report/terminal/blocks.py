@@ -25,15 +25,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a step's detail.
-
-    `text` has lines separated by "\\n" and else only printable characters (`harmless`). `title`
-    stands above it, on one line. `folded`: only the title is shown until the user opens it.
-    `passage` and `row` say what the block shows, for finding the place of an answer
-    (`eval.errors.gold_evidence.EvidencePlace`): of a table, `row` is the number of its first
-    row, which stands on the third line, below the names of the columns and a rule. `title_marks`
-    are marks of the title.
-    """
+    """A piece of a step's detail: `text` in lines of printable characters (`harmless`) under a
+    `title`; `folded`: only that is shown at first. `passage`, and of a table `row`, the number
+    of its first row, which stands on the third line, tell where an answer is (`EvidencePlace`)."""
 
     kind: BlockKind
     text: str
@@ -46,12 +40,8 @@ class Block:
 
 
 def harmless(text: str) -> str:
-    """Text from outside, of the same length, without what could steer a terminal or hide.
-
-    Line ends stay, other white space becomes a space, everything else that is not printable
-    (escapes, controls, directions, zero-width characters) becomes U+FFFD. The same length: offsets
-    stay what they are.
-    """
+    """Text from outside, of the same length, without what could steer a terminal or hide: line
+    ends stay, other white space becomes a space, everything else that is not printable U+FFFD."""
     return text if text.isprintable() else text.translate(_SHOWN)
 
 

@@ -79,7 +79,6 @@ def answer_record(
     answer: ConditionsAnswer,
     solution: Solution | None = None,
 ) -> dict[str, Any]:
-    """The same for a program."""
     record: dict[str, Any] = {
         "scenario": scenario.id,
         "kind": problem.kind,
@@ -126,7 +125,6 @@ def _origins_lines(problem: ConditionsProblem, group: GroupExplanation) -> Itera
 
 
 def _origin_words(problem: ConditionsProblem, origin: GroupOrigin) -> str:
-    """Which documents are had by what."""
     parts, enough = [], []
     for document, needed in origin.needed.items():
         if not needed:
@@ -205,7 +203,6 @@ def balance_table(balance: AnswerBalance) -> "Table":
 
 
 def statistics_record(counts: MdcrStatistics, balance: AnswerBalance) -> dict[str, Any]:
-    """The same for a program."""
     sets = {"this set": (counts, balance), "published": (PUBLISHED_MDCR, PUBLISHED_BALANCE)}
     records = {}
     for name, (statistics, balanced) in sets.items():

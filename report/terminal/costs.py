@@ -123,7 +123,6 @@ _GRADING = ("calls of\njudge", "\ntokens", "\nUSD", "calls\nat most", "\ntokens"
 
 
 def print_plan(plan: StudyPlan) -> None:
-    """Print a plan on standard output."""
     for part in plan_tables(plan):
         console().print(part)
 

@@ -21,7 +21,7 @@ from branchwise.report.figures.losses import (
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables.errors import ceilings_table
 from branchwise.report.terminal.cells import heading, indented, new_table, notes, plain, run_name
-from branchwise.report.terminal.report_table import Body, drawn
+from branchwise.report.terminal.report_table import TableBody, drawn
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -227,7 +227,7 @@ def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
     title = "what a perfect reader would have found"
     yield from drawn(table.with_columns((*beside, *shares, main.key)), title)
     yield plain("")
-    yield Body(table.with_columns((*beside, *losses)))
+    yield TableBody(table.with_columns((*beside, *losses)))
     named = [
         (f"{run_name(name)}: " if len(known.systems) > 1 else "", analysis)
         for _, name, analysis in known.analysed

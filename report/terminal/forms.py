@@ -39,7 +39,6 @@ def print_forms() -> None:
 
 
 def forms_as_json() -> str:
-    """The same for a program."""
     return printable_json(
         [
             {
@@ -59,7 +58,6 @@ def forms_as_json() -> str:
 
 
 def print_fields() -> None:
-    """Print every field of our own format."""
     for name, fields in OBJECTS.items():
         console().print(f"{name}:", highlight=False)
         for field in fields:

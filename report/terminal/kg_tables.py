@@ -78,7 +78,6 @@ def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_note(text: str) -> None:
-    """Print a note on standard error."""
     print_sentence(error_console(), text)
 
 
@@ -106,10 +105,8 @@ _NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|")
 def table_within(
     headings: Sequence[str], rows: Sequence[Sequence[str]], width: int
 ) -> "Table | None":
-    """A table of at most `width` characters; None where that would break a word.
-
-    Users copy entity numbers and IRIs, so these are never broken or cut.
-    """
+    """A table of at most `width` characters; None where that would break a word: users copy
+    numbers and IRIs."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -252,10 +249,7 @@ def _described(
 
 
 def print_world(world: WorldDescription, survey: WorldSurvey) -> None:
-    """Print how a world was made and what it looks like.
-
-    A line is several where the terminal is too narrow for it, and one in a pipe.
-    """
+    """Print how a world was made and what it looks like; wrapped on a terminal alone."""
     screen = console()
     for line in _made(world):
         screen.print(line, markup=False, soft_wrap=not screen.is_terminal)

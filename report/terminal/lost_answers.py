@@ -41,7 +41,6 @@ def gold_set_words(number: int) -> str:
 
 
 def has_any(errors: ItemErrors) -> bool:
-    """Whether anything went wrong."""
     return next(_lines(errors), None) is not None
 
 

@@ -78,14 +78,12 @@ class _OneLine:
 
 
 def json_marks(text: str) -> list[Mark]:
-    """JSON's keys, strings, numbers and words."""
     from pygments.lexers.data import JsonLexer
 
     return list(_coloured(JsonLexer(), text[:MAX_COLOURED]))
 
 
 def sparql_marks(text: str) -> list[Mark]:
-    """SPARQL's keywords, variables, names, literals and comments."""
     from pygments.lexers.rdf import SparqlLexer
 
     return list(_coloured(SparqlLexer(), text[:MAX_QUERY]))

@@ -34,11 +34,9 @@ SECONDS_BETWEEN_NOTICES = 30.0
 
 
 class OutagePrinter:
-    """Prints a line when a server is gone, every half minute, and when it is back.
-
-    In a `with` block it looks every second, on a thread of its own: no question may end meanwhile.
-    `noun`: what waits.
-    """
+    """Prints a line when a server is gone, every half minute, and when it is back: in a `with`
+    block, on a thread that looks every second, since no question may end meanwhile. `noun`: what
+    waits."""
 
     def __init__(
         self, outages: Outages | None, print_line: Callable[[str], None], noun: str = "question"
@@ -60,7 +58,6 @@ class OutagePrinter:
             self._thread.join()
 
     def look(self) -> None:
-        """Print what is new."""
         assert self._outages is not None
         now = {outage.server: outage for outage in self._outages.now()}
         for server in [second for second in self._seconds if second not in now]:
@@ -122,7 +119,6 @@ class _Display(ABC):
         self._shown.close()
 
     def view(self) -> "Group":
-        """What a terminal shows now."""
         from rich.console import Group
         from rich.text import Text
 
@@ -259,12 +255,10 @@ class ScoringProgress:
         self._shown.close()
 
     def requests(self, role: str, done: int, total: int) -> None:
-        """Report how many of a role's requests have ended."""
         self.asked = True
         self._show(f"asking the {role}", "requests", done, total)
 
     def passages(self, done: int, total: int) -> None:
-        """Report how many passages of the corpus have been read."""
         self._show("looking for answers in the corpus", "passages", done, total)
 
     def _show(self, work: str, unit: str, done: int, total: int) -> None:
@@ -277,10 +271,8 @@ class ScoringProgress:
 
 
 class StudyProgress(_Display):
-    """An observer of a study (`runs.studies.running.StudyObserver`).
-
-    `max_cost` in USD is shown beside what was spent; `limits` where a server has refused requests.
-    """
+    """An observer of a study (`runs.studies.running.StudyObserver`). `max_cost` in USD is shown
+    beside what was spent; `limits` where a server has refused requests."""
 
     def __init__(
         self,

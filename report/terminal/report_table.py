@@ -50,7 +50,7 @@ def drawn(table: Table, title: str = "") -> "Iterator[RenderableType]":
     """A table under its title, which names the system where there is only one."""
     title = title or table.title[:1].lower() + table.title[1:]
     yield heading(title, dict.fromkeys(str(row[0]) for row in table.rows))
-    yield Body(table)
+    yield TableBody(table)
 
 
 def with_notes(table: Table) -> "Iterator[RenderableType]":
@@ -64,11 +64,9 @@ _ANY_WIDTH = 10_000
 
 
 @dataclass(frozen=True)
-class Body:
-    """The rows of a table; columns that a terminal has no room for stand below the first ones.
-
-    Columns of a group, and a difference and its p, stay together.
-    """
+class TableBody:
+    """The rows of a table; columns that a terminal has no room for stand below the first ones:
+    those of a group together, and a difference with its p."""
 
     table: Table
 
@@ -153,10 +151,8 @@ def _cell(column: TableColumn, cell: CellValue, n: CellValue) -> "Text":
 def score_tables(
     report: StudyReport, only: Collection[str] | None = None
 ) -> "Iterator[RenderableType]":
-    """The means of the systems' metrics, what they mean, and how the items ended.
-
-    `only`: the groups of the task's columns that are wanted.
-    """
+    """The means of metrics (of the task's groups in `only`), what they mean, and how items
+    ended."""
     report = report.by_matcher()
     tables = [t for t in results_tables(report) if only is None or _group_of(t) in only]
     for table in tables:
@@ -217,7 +213,7 @@ def headline(report: StudyReport) -> "Iterator[RenderableType]":
     report = report.by_matcher()
     keys = {metric.key for metric in report.compared}
     yield plain("")
-    yield Body(_short(_main(report), report))
+    yield TableBody(_short(_main(report), report))
     for table in results_tables(report)[1:]:
         if _group_of(table) == FURTHER:
             yield from drawn(_short(table, report), FURTHER)

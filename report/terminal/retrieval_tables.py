@@ -6,7 +6,7 @@ from branchwise.base.text import counted, printable
 from branchwise.eval.retrieval_evaluation import RetrievalEvaluation
 from branchwise.report.table import CellValue, Table, TableColumn
 from branchwise.report.terminal.console import console, printable_json
-from branchwise.report.terminal.report_table import Body
+from branchwise.report.terminal.report_table import TableBody
 
 
 def tables(evaluation: RetrievalEvaluation) -> tuple[Table, ...]:
@@ -47,11 +47,10 @@ def notes(evaluation: RetrievalEvaluation) -> Iterator[str]:
 
 
 def print_evaluation(evaluation: RetrievalEvaluation, corpus: str) -> None:
-    """The means, and their notes."""
     means, _ = tables(evaluation)
     asked = counted(len(evaluation.queries), "question")
     console().print(f"{printable(corpus)}: {asked}", markup=False, soft_wrap=True)
-    console().print(Body(means))
+    console().print(TableBody(means))
     for note in means.notes:
         console().print(note, markup=False)
 

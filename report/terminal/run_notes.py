@@ -173,9 +173,7 @@ def module_notes(
     runs: Sequence[tuple[str, ModuleWork, Inert]], *, epochs: bool = False
 ) -> "Iterator[Padding]":
     """The lines of each run, by its name, with a module, or with something that did nothing.
-
-    `epochs`: whether questions were asked more than once, so that items are counted.
-    """
+    `epochs`: questions were asked more than once, so items are counted."""
     for name, work, inert in runs:
         lines = [(part.words, NOTICE) for part in inert.values()]
         if lines := [*lines, *module_lines(work, "item" if epochs else "question")]:

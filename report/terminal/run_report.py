@@ -42,12 +42,9 @@ def run_report(
     full: bool = True,
     published: Published | None = None,
 ) -> "Iterator[RenderableType]":
-    """The tables of one run, or of several beside each other; `by` names breakdowns to add.
-
-    Runs of different tasks stand apart. If not `full`, the headline metrics, how items ended, what
-    limits the numbers, and where answers were lost, in a line each. `published` stands beside the
-    scores.
-    """
+    """The tables of one run, or of several beside each other (of different tasks apart), with
+    breakdowns `by`. If not `full`, the headline metrics, how items ended, what limits the
+    numbers, and where answers were lost, in a line each. `published` stands beside the scores."""
     reports = [replace(report, published=published) for report in StudyReport.by_task(systems)]
     for report in reports:
         absent = absent_gold(report.by_matcher())

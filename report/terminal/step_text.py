@@ -19,7 +19,6 @@ def begun(word: str, deeds: str) -> str:
 
 
 def indented(line: str) -> str:
-    """Below the word that begins a step."""
     return f"{_INDENT}{line}"
 
 
@@ -38,7 +37,6 @@ def short(value: Any, most: int = MAX_LINE) -> str:
 
 
 def count(number: int, noun: str, many: str = "") -> str:
-    """A number with its noun."""
     return f"{number} {noun if number == 1 else many or f'{noun}s'}"
 
 
@@ -81,7 +79,6 @@ def passage_lines(passages: Sequence[ShownPassage], answers: Sequence[str]) -> I
 
 
 def _around(text: str, at: int) -> str:
-    """The words around a place in a text."""
     start = max(0, at - _BEFORE)
     start = text.find(" ", start, at) + 1 if start else 0
     end = min(len(text), start + _BEFORE + _BEHIND)

@@ -29,10 +29,8 @@ MAX_CELL = 60
 
 @dataclass
 class Looked:
-    """What is looked for in the texts of a step: gold answers, and predicted texts.
-
-    `left`: characters that may still be searched, so that a step of many long texts opens at once.
-    """
+    """What is looked for in the texts of a step: gold answers, and predicted texts; `left`: in
+    how many characters still, so that a step of many long texts opens at once."""
 
     gold: AnswerNames = ()
     wrong: AnswerNames = ()
@@ -54,7 +52,6 @@ def line(text: object, most: int = MAX_TITLE) -> str:
 
 
 def heading(text: str) -> Block:
-    """What a step, or a part of it, is."""
     return Block("heading", line(text))
 
 
@@ -123,7 +120,6 @@ def written(value: str, title: str, looked: Looked) -> Iterator[Block]:
 
 
 def sparql(query: str, title: str = "") -> Block:
-    """A query, whole and coloured."""
     shown = harmless(query)
     return Block("sparql", shown, line(title), tuple(sparql_marks(shown)))
 
@@ -152,7 +148,6 @@ class _Cost(Protocol):
 
 
 def cost(call: _Cost, usage: Usage | None = None) -> list[str]:
-    """Tokens, seconds, and whether it is a replay."""
     facts: list[str] = []
     if usage:
         counts = {
@@ -172,7 +167,6 @@ def cost(call: _Cost, usage: Usage | None = None) -> list[str]:
 def passage_blocks(
     shown: ShownPassage, looked: Looked, *, notes: Sequence[str] = (), marks: Sequence[Mark] = ()
 ) -> Iterator[Block]:
-    """A passage with all that its record has."""
     yield passage(shown, looked, notes=notes, marks=marks)
     yield from overlong(MAX_TITLE, id=shown.id, title=shown.title)
     yield from rest(shown.more)

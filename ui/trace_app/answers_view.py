@@ -51,7 +51,6 @@ _EMPTY = AnswerPiece("", "plain")
 
 
 def lay_out(branches: Sequence[BranchLines], width: int) -> list[AnswerRow]:
-    """The lines of all branches at a width."""
     rows: list[AnswerRow] = []
     number = 0
     for branch in branches:
@@ -146,10 +145,8 @@ class AnswersView(ScrollView, can_focus=True):
         self._note = ""
 
     def show(self, branches: Sequence[BranchLines], *, keep: bool = False, note: str = "") -> None:
-        """Show the answers of another trace, or with `keep` those of the same one as it is now.
-
-        The cursor stays on its answer then, wherever that stands now. `note` is said above them.
-        """
+        """Show the answers of another trace, or with `keep` of the same one as it is now, the
+        cursor on its answer, wherever that stands; `note` is said above them."""
         here = self._identities[self.cursor] if self.cursor is not None else None
         self._branches, self._note = branches, note
         self.answers, self._identities = [], []
@@ -179,7 +176,6 @@ class AnswersView(ScrollView, can_focus=True):
         return self.answers[self.cursor or 0]
 
     def go_to(self, number: int) -> None:
-        """Put the cursor on an answer and bring it into view."""
         self.cursor = number
         ys = [y for y, row in enumerate(self._rows) if any(p and p.answer == number for p in row)]
         if ys and self.size.height:

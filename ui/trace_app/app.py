@@ -113,11 +113,9 @@ class TraceApp(App[None]):
             self.open_trace(run, row, start.step)
 
     def open_trace(self, run: RunView, row: int, step: int | None = None) -> None:
-        """Show one question's trace, at a step if one is named."""
         self.push_screen(TraceScreen(run, row, step))
 
     def compare(self, run: RunView, row: int, other: RunView, *, side: int = 0) -> None:
-        """Show a question's traces in two runs side by side, the cursor on `side`."""
         line = safe_line(run, row)
         beside = self.row_of(other, line.id, line.epoch)
         if beside is not None:
@@ -167,12 +165,10 @@ class TraceApp(App[None]):
         self.notify(drawn(line)[:300], severity="error", markup=False)
 
     def action_reload(self) -> None:
-        """Read again what was written to the runs since they were read."""
         for run in self.runs:
             self.reload(run)
 
     def reload(self, run: RunView) -> None:
-        """Read again what was written to one run."""
         if rows := self.read(run.refresh):
             self._tell(RunChanged(run, rows))
             self._filling.want(self.questions.run)

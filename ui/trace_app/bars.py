@@ -59,7 +59,6 @@ class RunStrip(ScrollView, can_focus=False):
         self._chosen = 0
 
     def show(self, lines: Sequence[RunLine], chosen: int) -> None:
-        """Show these runs, each with the means of its own task's metrics."""
         self._lines, self._chosen = lines, chosen
         self.virtual_size = Size(self.size.width, len(lines))
         self.styles.height = min(len(lines), max(1, self.app.size.height // 5))
@@ -202,11 +201,8 @@ class _Key(NamedTuple):
 
 
 class KeyBar(Widget):
-    """One line, drawn at once (Textual's Footer mounts a widget for each key, one refresh late).
-
-    Where it is too short, whole keys are left out, the last ones first; help and leaving come
-    first. A click presses a key.
-    """
+    """One line, drawn at once (Textual's Footer comes one refresh late). Where it is too short,
+    whole keys are left out, help and leaving last; a click presses a key."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"key-bar--key"}
     DEFAULT_CSS = """

@@ -35,10 +35,8 @@ BOTH_STEPS = 140
 
 
 class CompareScreen(RunScreen):
-    """Row `row_a` of a run beside row `row_b` of another: the same question and epoch.
-
-    The cursor begins on `side` 0 or 1, or on the only side that goes on.
-    """
+    """Row `row_a` of a run beside row `row_b` of another: the same question and epoch. The
+    cursor begins on `side` 0 or 1, or on the only side that goes on."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-one-step"), (BOTH_STEPS, "-both-steps")]  # noqa: RUF012 - as Screen has it
     DEFAULT_CSS = """
@@ -228,7 +226,6 @@ class CompareScreen(RunScreen):
 
     @property
     def _view(self) -> StepView:
-        """The step of the focused side."""
         return list(self.query(StepView))[self._steps.side]
 
     def action_passage(self, by: int) -> None:

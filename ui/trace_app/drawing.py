@@ -122,10 +122,8 @@ def fitted(text: str, width: int) -> str:
 
 
 def cut(start: int, end: int, width: int, digits: str | None) -> int:
-    """Where the piece of a text from `start` ends that takes at most `width` cells.
-
-    `digits` are the text's `widths`. Marks stay with the character before them.
-    """
+    """Where the piece of a text from `start` ends that takes at most `width` cells; marks stay
+    with the character before them. `digits`: the text's `widths`."""
     stop = min(end, start + width)
     if digits is None:
         return stop
@@ -143,11 +141,9 @@ def cut(start: int, end: int, width: int, digits: str | None) -> int:
 def wrapped(
     text: str, width: int, *, hanging: bool = False, end: int | None = None
 ) -> Iterator[tuple[int, int, int]]:
-    """(start, end, indent) of each line of `text[:end]`; with its indent at most `width` cells.
-
-    Lines are broken at spaces, a word that is longer than a line where the line ends. `hanging`:
-    what continues a line stands below its first word (JSON, code).
-    """
+    """(start, end, indent) of each line of `text[:end]`, with its indent at most `width` cells:
+    broken at spaces, a longer word where the line ends. `hanging`: what continues a line is
+    indented (JSON, code)."""
     width = max(MIN_WIDTH, width)
     stop = len(text) if end is None else min(end, len(text))
     digits = widths(text[:stop])

@@ -36,10 +36,8 @@ _HERE = {
 
 
 class ToolBox(Checkbox, inherit_bindings=False):
-    """A tool to be chosen or left out: by a sign, where Textual's box has a colour alone.
-
-    Enter is left to the dialog: it submits from every field.
-    """
+    """A tool to be chosen by a sign, where Textual's box has a colour alone; enter is left to
+    the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "toggle_button", "Choose", show=False, tooltip="Choose the tool or not")
@@ -56,7 +54,6 @@ class ToolBox(Checkbox, inherit_bindings=False):
         self._set_sign()
 
     def describe(self, summary: str) -> None:
-        """Say what the tool does."""
         self.label = Content(drawn(f"{self.tool}  {summary}".rstrip()))
 
     def watch_value(self) -> None:
@@ -107,12 +104,10 @@ class ForkScreen(ModalScreen[None]):
 
     @property
     def trace_app(self) -> "TraceApp":
-        """The app, with what it knows about runs."""
         return cast("TraceApp", self.app)
 
     @property
     def whole(self) -> bool:
-        """Whether all that may be changed is shown."""
         return self._plan is not None and self._plan.whole
 
     def compose(self) -> ComposeResult:

@@ -39,13 +39,9 @@ _unended: dict[Path, None] = {}
 
 @dataclass(frozen=True)
 class ForkPlan:
-    """A fork of one step as the dialog offers it.
-
-    `model` and `tools` are the parent's, `known` are all tools with what they do, `folder` is where
-    the fork is put by default. `text`: the step's text as a file to edit, None where it has none.
-    `again`: the steps that are made again, in the order of the tree. `whole`: everything is known;
-    without it, other tools and the text are still missing.
-    """
+    """A fork of one step as the dialog offers it: the parent's `model` and `tools`, all tools
+    with what they do (`known`), the folder by default, the step's `text` if it has one, and the
+    steps that are made `again`. Not `whole`: other tools and the text are still missing."""
 
     parent: Path
     question: str
@@ -147,11 +143,9 @@ def make_fork(
 
 
 def run_fork_in(app: "TraceApp", path: Path) -> RunView:
-    """Run a fork that was made, as a further run of the app that is followed until it has ended.
-
-    The app says how it ended. If the app ends first, `branchwise resume` continues the run: all
-    answers so far are recorded. Raises InputError where the run cannot be read.
-    """
+    """Run a fork as a further run of the app, which follows it and says how it ended;
+    `branchwise resume` continues one that the app left. Raises InputError where it cannot be
+    read."""
     view = RunView.open(path)
     app.add_run(view)
     atexit.unregister(_list_unended)
@@ -200,6 +194,5 @@ def _how_to_go_on(path: Path) -> str:
 
 
 def _list_unended() -> None:
-    """When the process ends, list the forks that have not ended."""
     for path in _unended:
         sys.stderr.write(f"{path} has not ended; {_how_to_go_on(path)}\n")

@@ -29,12 +29,9 @@ _BETWEEN = 3
 
 @dataclass(frozen=True, slots=True)
 class PairedLine:
-    """One line. `looks` name the component classes of the halves, without "paired--".
-
-    `ends` stand at the right ends of the halves and are never cut. `chosen`: whether the cursor
-    may stand on it. A line without halves (`across`) is drawn over the whole width, filled up with
-    `fill`.
-    """
+    """One line. `looks`: component classes of the halves; `ends` stand at their right and are
+    never cut; `chosen`: the cursor may stand on it. A line `across` is drawn over the whole
+    width, with `fill`."""
 
     left: str = ""
     sign: str = " "
@@ -198,7 +195,6 @@ class StepPairs(PairedLines):
     compared = TraceComparison(())
 
     def show(self, compared: TraceComparison, row: int) -> None:
-        """Show these rows, the cursor on `row`."""
         self.compared = compared
         lines = [_step_line(pair) for pair in compared.pairs]
         if not lines:
@@ -215,17 +211,14 @@ class StepPairs(PairedLines):
 
     @property
     def row(self) -> int:
-        """The row that the cursor is on."""
         parted = self.compared.parted
         return self.cursor - (parted is not None and self.cursor > parted)
 
     @property
     def step(self) -> Step | None:
-        """The step of the focused side in that row; None where this side has none."""
         return self.step_of(self.side)
 
     def step_of(self, side: int) -> Step | None:
-        """The step of a side in the cursor's row."""
         pairs = self.compared.pairs
         return pairs[self.row].side(side) if self.row < len(pairs) else None
 
@@ -248,11 +241,8 @@ def _step_line(pair: StepPair) -> PairedLine:
 
 
 class AnswerPairs(PairedLines):
-    """Each gold branch with its answers in both traces, then what was predicted besides.
-
-    `<` and `>` stand beside what only the left or only the right one gives, `=` beside what is the
-    same in both.
-    """
+    """Each gold branch with its answers in both traces, then what was predicted besides. `<`,
+    `>` and `=`: what the left, the right, or both give."""
 
     _answers: Sequence[AnswerPair | None] = ()
 
@@ -265,7 +255,6 @@ class AnswerPairs(PairedLines):
 
     @property
     def answer(self) -> AnswerLine | None:
-        """The answer under the cursor, of the focused side."""
         pair = self._answers[self.cursor] if self.cursor < len(self._answers) else None
         return pair.side(self.side) if pair else None
 

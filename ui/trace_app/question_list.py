@@ -36,10 +36,8 @@ _ROOMY, _MAX_LABELS = 150, 72
 
 @dataclass(frozen=True)
 class ListColumn:
-    """A column: `sort` is what a click on its head sorts by, `width` its cells without the gap.
-
-    `right`: numbers. `kind` names the style (`question-list--KIND`).
-    """
+    """A column: `sort`: what a click on its head sorts by; `width`: without the gap; `right`:
+    numbers; `kind` names the style (`question-list--KIND`)."""
 
     sort: str
     head: str
@@ -132,7 +130,6 @@ class ColumnHeads(Widget):
         self._heads, self._sort, self._descending = heads, "order", False
 
     def show(self, heads: Sequence[str], sort: str, *, descending: bool) -> None:
-        """Show the columns of a run's task, and what the list is sorted by."""
         self._heads, self._sort, self._descending = heads, sort, descending
         self.refresh()
 
@@ -202,7 +199,6 @@ class QuestionList(CursorList):
 
     @property
     def row(self) -> int | None:
-        """The run's row under the cursor."""
         return self.rows[self.cursor] if 0 <= self.cursor < self.length else None
 
     def show(self, run: RunView, rows: Sequence[int], on: int | None = None) -> None:
@@ -219,7 +215,6 @@ class QuestionList(CursorList):
         self.refresh()
 
     def go_to(self, row: int) -> None:
-        """Put the cursor on a row of the run, if it is shown."""
         if row in self.rows:
             self.cursor = self.rows.index(row)
 

@@ -84,7 +84,6 @@ class QuestionsScreen(RunScreen):
 
     @property
     def run(self) -> RunView:
-        """The run whose questions are listed."""
         return self._runs[self._index]
 
     @property
@@ -100,7 +99,6 @@ class QuestionsScreen(RunScreen):
         return self._rows if run is self.run else range(run.count)
 
     def follow(self, run: RunView, row: int) -> None:
-        """Put the cursor on a row of the listed run."""
         if run is self.run and self._is_mounted:
             self._list.go_to(row)
         elif run is self.run:
@@ -264,11 +262,9 @@ class QuestionsScreen(RunScreen):
         self.app.push_screen(Picker(title, choices), chosen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that need a second run are there only with one.
-
-        Finding begins and ends before the next key is read (`priority`): what is typed at once
-        would else go to the list, or to the words. Its keys leave others theirs.
-        """
+        """Keys that need a second run are there only with one. Finding begins and ends before
+        the next key is read (`priority`): what is typed at once would else go to the list, or to
+        the words."""
         if action in ("find", "keep_found", "drop_found"):
             finding = isinstance(self.focused, Input)
             return finding == (action != "find")

@@ -21,13 +21,8 @@ from branchwise.runs import forks
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver for this terminal, drawing where it is seen.
-
-    Textual draws on standard error. With `branchwise trace RUN 2>errors` the screen would stay
-    blank and the file would fill with escape sequences, so the app is drawn on standard output
-    then. A character that the terminal's encoding does not have becomes one `?`, not an escape of
-    six characters that moves the rest of the line.
-    """
+    """Textual's driver, which draws on standard error: with `branchwise trace RUN 2>errors` on
+    standard output. A character that the encoding lacks becomes one `?`, so that no line moves."""
 
     def __init__(
         self,
@@ -143,11 +138,9 @@ def suspended(app: App[None]) -> Iterator[None]:
 
 
 def edit(app: App[None], text: str, name: str) -> str:
-    """Let the user edit `text` as a file of this name; returns it as it was saved.
-
-    The text is the step's own, every character: editors show control characters as such. Raises
-    InputError if no editor starts, if it ends with an error, or if its result cannot be read.
-    """
+    """Let the user edit `text`, every character, as a file of this name; returns it as it was
+    saved. Raises InputError if no editor starts, it ends with an error, or its result cannot be
+    read."""
     command = editor_command(os.environ)
     with scratch_folder("branchwise-edit-") as folder:
         path = folder / name

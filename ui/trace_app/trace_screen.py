@@ -95,7 +95,6 @@ class TraceScreen(RunScreen):
 
     @property
     def step(self) -> int | None:
-        """The selected step: its event's number in the trace."""
         return self._tree.selected
 
     def compose(self) -> ComposeResult:
@@ -242,7 +241,6 @@ class TraceScreen(RunScreen):
             self.app.push_screen(ForkScreen(self.run, self.trace, self.step))
 
     def _show(self, step: int | None = None) -> None:
-        """Read the trace and show it from its beginning, or at a step."""
         self._wish = 0
         self._read()
         self._header.note(self._waiting)

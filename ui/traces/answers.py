@@ -43,14 +43,10 @@ def trace_of(
     judge: bool = True,
     by_gold_set: Callable[[AnsweredItem], AnsweredItem] = lambda item: item,
 ) -> Trace:
-    """The trace of item `line.number` of a run, whatever its status.
-
-    `outcome`: how it ended, None where it has not. `errors`: where its answers were lost, as it was
-    kept or worked out by the run's scorer; None: worked out here, by names alone, or without
-    `judge` left to `judged`: for long passages it takes seconds. `by_gold_set`: says against which
-    of its question's gold sets the item is scored (`RunScores.by_gold_set`). A trace with a damaged
-    record has one step that says so; where its answers were lost is then unknown.
-    """
+    """The trace of item `line.number` of a run, whatever its status; a damaged one has one step
+    that says so. `outcome`: how it ended, if it has. `errors`: as kept or worked out; None: by
+    names alone, here or, without `judge`, by `judged` (seconds for long passages).
+    `by_gold_set`: as `RunScores.by_gold_set`."""
     events, is_damaged = _events(reader, line.number)
     item, gold_set = _item(line, question, outcome), ""
     if item is not None:

@@ -41,16 +41,13 @@ class StepPair:
 
 @dataclass(frozen=True)
 class TraceComparison:
-    """The rows, in the order of both traces. `parted`: the row of their first difference.
-
-    None if there is none: the current end of an unfinished trace is not a difference.
-    """
+    """The rows, in the order of both traces. `parted`: the row of their first difference, if
+    any; the current end of an unfinished trace is none."""
 
     pairs: tuple[StepPair, ...]
     parted: int | None = None
 
     def row_of(self, side: int, seq: int) -> int | None:
-        """The row that has this step of this side."""
         steps = (pair.side(side) for pair in self.pairs)
         return next((n for n, step in enumerate(steps) if step and step.seq == seq), None)
 
@@ -60,13 +57,10 @@ class TraceComparison:
 
 
 def compare(a: Trace, b: Trace) -> TraceComparison:
-    """Pair the steps of two traces: the same opening, then the pairing with most in common.
-
-    Steps of one kind and content are the same even if time, tokens and call ids differ. The
-    pairing maximises the weight of the pairs (the same 4, of one kind 1, by the same tool or both
-    replies 2), as global alignment of sequences does (Needleman and Wunsch 1970, gaps free); what
-    is left between two pairs stands side by side.
-    """
+    """Pair the steps of two traces: the same opening, then the pairing of most weight (the same
+    4, alike 2, of one kind 1) by global alignment (Needleman and Wunsch 1970, gaps free). Steps
+    are the same even if time, tokens and call ids differ; what is left between two pairs stands
+    side by side."""
     keys = [_keys(trace) for trace in (a, b)]
     shared = zip(*keys, strict=False)
     opening = next((n for n, (x, y) in enumerate(shared) if x != y), min(map(len, keys)))
@@ -166,11 +160,8 @@ def _alignment(a: Sequence[_Key], b: Sequence[_Key]) -> list[_Row]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPair:
-    """An answer and what it is in each trace; None where a trace does not have it.
-
-    `gold`: a gold answer, which each trace has with a verdict; else a predicted text that is not a
-    gold answer of its branch.
-    """
+    """An answer and what it is in each trace; None where a trace does not have it. `gold`: a
+    gold answer, else a predicted text that is not a gold answer of its branch."""
 
     text: str
     gold: bool
@@ -178,7 +169,6 @@ class AnswerPair:
     b: AnswerLine | None = None
 
     def side(self, side: int) -> AnswerLine | None:
-        """The line of the first trace (0) or of the second (1)."""
         return self.b if side else self.a
 
     def has(self, side: int) -> bool:
@@ -190,9 +180,7 @@ class AnswerPair:
 @dataclass(frozen=True, slots=True)
 class BranchPair:
     """A gold branch (`name`), or a predicted one that stands for none (None), in both traces.
-
-    `keys`: the predicted branches of each trace that stand for it.
-    """
+    `keys`: the predicted branches of each trace that stand for it."""
 
     name: str | None
     keys: tuple[tuple[str, ...], tuple[str, ...]]
@@ -201,10 +189,8 @@ class BranchPair:
 
 def compare_answers(a: Trace, b: Trace) -> list[BranchPair]:
     """Gold branches in their order, then predicted branches that stand for none, by their keys.
-
-    Predicted texts are one answer where nothing that counts differs (`base.normalise`). Gold
-    answers without a verdict (`open`) are left out: it is undecided which trace has them.
-    """
+    Predicted texts are one where nothing that counts differs; undecided gold answers are left
+    out."""
     sides: list[dict[tuple[str | None, str, int], BranchLines]] = [{}, {}]
     for side, trace in zip(sides, (a, b), strict=True):
         for branch in trace.branches:

@@ -28,13 +28,9 @@ Values = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class ItemLine:
-    """One item of a run as the list shows it.
-
-    `number` is its number in the store, `status` pending, running, done or failed. `scores`
-    are the metrics that its task shows, as reports have them; None where the item has not ended or
-    has no gold. `labels` are error labels, sorted; None until they are known. `tokens` and
-    `seconds` are None until the item has ended.
-    """
+    """One item of a run as the list shows it, by its number in the store. `scores`: None where
+    it has not ended or has no gold; `labels`: sorted, None until they are known; `tokens` and
+    `seconds`: None until it has ended."""
 
     number: int
     id: str
@@ -51,11 +47,8 @@ class ItemLine:
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run in the list of runs. `system`: its settings in a few words.
-
-    `heads` name the metrics of its task, which are not those of another run's. The means are over
-    the items that ended; None where none has, and none at all while they are not known.
-    """
+    """A run in the list of runs. `system`: its settings in a few words; `heads`: its task's
+    metrics; `means`: over the items that ended, empty while they are not known."""
 
     name: str
     system: str
@@ -123,13 +116,9 @@ def means_of(rows: Iterable[ItemLine], columns: Sequence[Column]) -> Values:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """How rows are arranged.
-
-    `sort`: one of `sorts` of the run's metrics; `subset`: one of `SUBSETS`; `label` and `status`:
-    only rows that have it; `text`: only rows in whose id or question every word of it occurs,
-    whatever its case; `differs`: only rows whose item ended differently in the other run. Raises
-    InputError for an unknown subset.
-    """
+    """How rows are arranged. `sort`: one of `sorts`; only those of a `subset`, with a `label`,
+    of a `status`, in whose id or question all words of `text` occur, that ended differently in
+    the other run (`differs`). Raises InputError for an unknown subset."""
 
     sort: str = "order"
     descending: bool = False
@@ -154,11 +143,8 @@ def _check(value: str, known: Sequence[str]) -> None:
 
 
 def arranged(run: "RunView", how: Arrangement, other: "RunView | None" = None) -> list[int]:
-    """Numbers of the rows that are shown, in order.
-
-    Rows without a value come last in either direction, equal ones in the store's order. `differs`
-    without another run shows all. Raises InputError for an unknown sort.
-    """
+    """Numbers of the rows that are shown, in order, those without a value last, equal ones as
+    stored. `differs` without another run shows all. Raises InputError for an unknown sort."""
     _check(how.sort, sorts(run.heads))
     lines = run.lines()
     rows = [row for row, line in enumerate(lines) if _is_shown(line, how)]

@@ -49,13 +49,10 @@ DEPTH = 1_000
 
 
 class RunView:
-    """One run, read on demand: no part of an item is read before it is shown.
-
-    Nothing is ever written. All methods may be called on any thread; `label_some` has a connection
-    of its own and keeps no other method waiting. Methods that read raise InputError where the file
-    is damaged beyond single records; a damaged record is its row's `error`. `is_damaged`: whether
-    something that was read until now is.
-    """
+    """One run, read on demand, never written. All methods may be called on any thread;
+    `label_some` keeps no other waiting. They raise InputError where the file is damaged beyond
+    single records; a damaged record is its row's `error`. `is_damaged`: whether anything that
+    was read until now is."""
 
     def __init__(self, reader: RunReader, name: str | None = None) -> None:
         self._reader, self.path, self.task = reader, reader.path, reader.task
@@ -98,10 +95,8 @@ class RunView:
 
     def line(self, row: int) -> ItemLine:
         """A row by its number from 0, in the store's order. Raises IndexError for another.
-
-        Scores that were not saved are computed for a fifth of a second in all; the others are None
-        until `label_some` or the row's `trace` has computed them.
-        """
+        Scores that were not saved are computed for a fifth of a second in all, the others by
+        `label_some` or `trace`."""
         if not 0 <= row < self.count:
             raise IndexError(row)
         line = self._lines[row]
@@ -119,7 +114,6 @@ class RunView:
         self._allowance = 0.0
 
     def lines(self) -> Sequence[ItemLine]:
-        """All rows, as `line` gives each."""
         with self._reading():
             for row in range(self.count):
                 self._load(row)
@@ -127,7 +121,6 @@ class RunView:
             return [self._known(row) for row in range(self.count)]
 
     def find(self, question: str, epoch: int = 0) -> int | None:
-        """The row of the question with this id, or None."""
         with self._reading():
             item = self._reader.rows.number(question, epoch)
         return None if item is None else self._row_of[item]
@@ -172,11 +165,8 @@ class RunView:
             return trace
 
     def refresh(self) -> frozenset[int]:
-        """Rows that changed in the file since the last call (or since it was opened).
-
-        A running item's row is among them where its trace grew. Costs next to nothing if the file
-        was not written to.
-        """
+        """Rows that changed in the file since the last call; a running item's also where its
+        trace grew. Costs next to nothing if the file was not written to."""
         with self._reading():
             changed = self._watch.changed()
             if changed is None:
@@ -193,11 +183,8 @@ class RunView:
             return rows
 
     def label_some(self, seconds: float) -> frozenset[int]:
-        """Compute missing labels and scores of ended items, for about `seconds`.
-
-        Returns the rows that have become known; empty once all are. At least one item is done. Rows
-        that were looked at come first.
-        """
+        """Compute missing labels and scores of ended items for about `seconds`, of one at least,
+        those looked at first. Returns the rows that have become known; empty once all are."""
         with self._labelling:
             until, done = time.monotonic() + seconds, set()
             for row in self._wanting():
@@ -212,11 +199,9 @@ class RunView:
             return frozenset(done)
 
     def rank_words(self, trace: Trace, passage: str) -> str:
-        """How high the searches of a trace rank a passage of the corpus that none of them brought.
-
-        They are made again in the run's index, deeper than the agent looked. Empty where the index
-        is not to be had: it is elsewhere, gone, or of another corpus by now.
-        """
+        """How high the searches of a trace, made again and deeper, rank a passage that none of
+        them brought. Empty where the run's index is not to be had: it is elsewhere, gone, or of
+        another corpus."""
         queries = _searched(trace.events)
         if not queries:
             return "no search was made"
@@ -299,7 +284,6 @@ class RunView:
         self._allowance = max(0.0, self._allowance - (time.monotonic() - started))
 
     def _score(self, row: int) -> None:
-        """Work out one row's metrics by names."""
         line = self._known(row)
         raw = _raw(self._reader, line.number)
         item = answered(raw) if raw else None
@@ -384,9 +368,7 @@ def _searched(events: Iterable[Event]) -> list[str]:
 
 def open_runs(paths: Sequence[Path]) -> list[RunView]:
     """Open runs in the order given, each once; a study's folder stands for its runs, base first.
-
-    Raises InputError as `RunView.open`, and where no path is given.
-    """
+    Raises InputError as `RunView.open`, and where no path is given."""
     if not paths:
         raise InputError("no run is named", remedy="name a run folder")
     opened: list[RunView] = []

@@ -165,16 +165,12 @@ class AnswerWords(EventWords[AnswerRead]):
 
 
 def _output(output: Any) -> str:
-    """An answer that is no set, begun, in one line."""
     return short(parts.pretty(output))
 
 
 def wrong_by_key(errors: ItemErrors) -> WrongTexts:
-    """The wrong texts of an item by (predicted branch, `read_name(text).key`).
-
-    Of texts that differ in nothing that counts, in branches that stand for one gold branch, one is
-    recorded; it speaks for the others.
-    """
+    """The wrong texts of an item by (predicted branch, `read_name(text).key`). Of texts in which
+    nothing that counts differs, in branches of one gold branch, one is recorded for all."""
     united = {key: branch.keys for branch in errors.branches for key in branch.keys}
     by_cut = {key[:MAX_CHARACTERS]: key for key in united}
     texts: dict[tuple[str, str], WrongAnswer] = {}

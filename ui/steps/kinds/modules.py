@@ -86,7 +86,6 @@ def _search(search: TitleSearch) -> str:
 
 
 def _search_blocks(search: TitleSearch, looked: Looked) -> Iterator[Block]:
-    """The titles that were found, a line each, or the error."""
     title = f"searched {_search(search)}"
     if search.error is not None:
         yield from parts.text(search.error, title, kind="error")
@@ -221,7 +220,6 @@ class NodeWords(EventWords[Node]):
 
 
 def _changes(update: Update) -> str:
-    """What an update changes, each in a few words."""
     results, pending = update.results, update.pending or ()
     changes = []
     for message in results:

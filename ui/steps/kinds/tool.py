@@ -48,7 +48,6 @@ def call_lines(call: Call) -> Iterator[str]:
 
 
 def arguments(args: Any) -> str:
-    """The arguments of a call on one line."""
     if not isinstance(args, Mapping):
         return short(args)
     return ", ".join(
@@ -86,8 +85,6 @@ def _has_query(call: Call) -> bool:
 
 @says(Tool)
 class ToolWords(EventWords[Tool]):
-    """The passages, matches, rows or text, or the error."""
-
     def label(self, body: Tool) -> str:
         if body.error:
             return f"{body.call.tool} failed: {body.error}"
