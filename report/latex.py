@@ -89,8 +89,6 @@ class GridCell(NamedTuple):
 
 @dataclass(frozen=True)
 class GridColumn:
-    """A column's heading, and a cell a row."""
-
     title: str
     cells: tuple[GridCell, ...]
     is_text: bool = False
@@ -230,6 +228,12 @@ def _floats(table: Table, look: LatexLook) -> Iterator[str]:
         if look.intervals != "none" or not note.startswith(OF_INTERVALS)
     ]
     room = _LINES - sum(len(note) for note in notes) // _ON_LINE
+    words = " ".join(sentence(note if note.endswith(".") else f"{note}.") for note in notes)
+    # Longer lines than a page's width are hard to read.
+    below = (
+        f"\\par\\smallskip\n\\begin{{minipage}}{{{min(look.width, PAGE):.0f}pt}}\\raggedright"
+        f"\\scriptsize {words}\\end{{minipage}}\n"
+    )
     pages = list(_pages(grid, room))
     caption = sentence(table.as_printed().caption)
     # `table*` spans the columns of a class that has two.
@@ -247,19 +251,9 @@ def _floats(table: Table, look: LatexLook) -> Iterator[str]:
             "\\else\\width\\fi}{!}{%\n"
             + "".join(_tabular(grid, page))
             + "}\n"
-            + (_written_notes(notes, look.width) if notes and number == len(pages) else "")
+            + (below if notes and number == len(pages) else "")
             + f"\\end{{{environment}}}\n"
         )
-
-
-def _written_notes(notes: Sequence[str], width: float) -> str:
-    """In lines of at most a page's width, since longer ones are hard to read."""
-    words = " ".join(sentence(note if note.endswith(".") else f"{note}.") for note in notes)
-    return (
-        "\\par\\smallskip\n"
-        f"\\begin{{minipage}}{{{min(width, PAGE):.0f}pt}}\\raggedright"
-        f"\\scriptsize {words}\\end{{minipage}}\n"
-    )
 
 
 _Span = tuple[str, Sequence[int]]

@@ -212,7 +212,6 @@ class StudyReport:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What must be kept in mind of each comparison, as a note."""
         return tuple(
             f"{name}: {caution}."
             for name, comparison in self.comparisons.items()

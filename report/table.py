@@ -1,6 +1,6 @@
 """A table: columns that declare their units, cells with all their digits, and as text."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
@@ -74,11 +74,9 @@ class Table:
     section: PageSection | None = "more"
 
     def as_printed(self) -> "Table":
-        """With the columns that are for readers."""
         return self.with_columns([column.key for column in self.columns if column.printed])
 
     def with_columns(self, keys: Collection[str]) -> "Table":
-        """With these columns alone, in their order."""
         kept = [index for index, column in enumerate(self.columns) if column.key in keys]
         return replace(
             self,
@@ -88,12 +86,12 @@ class Table:
 
     def over(self, subset: str) -> "Table":
         """The rows of one subset of the questions, without the column that names it."""
-        index = self.place(SUBSET)
+        index = self.index(SUBSET)
         rows = tuple(row for row in self.rows if index is None or row[index] == subset)
         keys = [column.key for column in self.columns if column.key != SUBSET]
         return replace(self, rows=rows).with_columns(keys)
 
-    def place(self, key: str) -> int | None:
+    def index(self, key: str) -> int | None:
         keys = [column.key for column in self.columns]
         return keys.index(key) if key in keys else None
 
@@ -117,13 +115,17 @@ SYSTEM, SUBSET = "system", "subset"
 
 
 def system_column() -> TableColumn:
-    """The name of the system, first in most tables."""
     return TableColumn(SYSTEM, "system", "text", is_key=True)
 
 
 def subset_column() -> TableColumn:
     """Which questions: all, ambiguous or unambiguous ones, as the task calls them."""
     return TableColumn(SUBSET, "questions", "text", is_key=True)
+
+
+def count_columns(**titles: str) -> Iterator[TableColumn]:
+    """Columns of counts, by their keys."""
+    return (TableColumn(key, title, "count") for key, title in titles.items())
 
 
 MAX_TEXT = 300
@@ -144,7 +146,6 @@ class CellText:
 
     @property
     def parts(self) -> list[str]:
-        """What stands beside each other in a cell."""
         return [part for part in (self.text, self.mark, self.interval, self.n) if part]
 
 
@@ -154,7 +155,6 @@ def one_line(text: str, most: int = MAX_TEXT) -> str:
 
 
 def change_mark(difference: float | None, p: float | None) -> str:
-    """▲ or ▼ for a change that is significant."""
     if difference is None or p is None or p >= SIGNIFICANT:
         return ""
     return "▲" if difference > 0 else "▼"

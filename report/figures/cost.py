@@ -154,7 +154,6 @@ _LOG_FROM = 20
 
 
 def draw_cost(cost: Cost) -> Drawing:
-    """A marker a system, and what no system beats as a dashed line."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import FuncFormatter, NullFormatter
 

@@ -143,7 +143,6 @@ def line_look(index: int) -> dict[str, Any]:
 
 
 def add_legend(figure: "Figure", handles: "Sequence[Artist]", labels: Sequence[str]) -> None:
-    """A legend below the figure, in as many columns as the labels leave room for."""
     columns = _legend_columns(labels)
     numbers = [str(number) for number in range(len(labels))]
     legend = figure.legend(handles, numbers, loc="outside lower center", ncols=columns)
@@ -177,7 +176,6 @@ def share_ticks(axis: Any, most: int = 5) -> None:
 
 
 def name_rows(axes: "Axes", names: Sequence[str]) -> None:
-    """Systems as rows, the first one on top."""
     axes.set_yticks(range(len(names)), labels=[row_name(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)

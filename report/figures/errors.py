@@ -70,7 +70,6 @@ class ErrorCounts:
 
 
 def inexact_words(task: Task) -> str:
-    """What makes an item inexact."""
     return f"Not exact: {task.exact.name} is below 1."
 
 

@@ -95,7 +95,7 @@ def laid_out(table: Table, bases: Collection[str] = ()) -> PageTable:
         if not column.is_key and column.unit != "p" and index not in keys
     ]
     headings = [printed.columns[index] for index in indexes]
-    marked = bases if label == printed.place(SYSTEM) else ()
+    marked = bases if label == printed.index(SYSTEM) else ()
     rows = zip(printed.rows, row_texts(printed, short), strict=True)
     laid: list[PageRow] = []
     for _, grouped in groupby(rows, lambda pair: [pair[0][index] for index in groups]):
@@ -136,7 +136,7 @@ def _cell(
 
 
 def _kind(table: Table, row: Sequence[CellValue], bases: Collection[str]) -> str:
-    origin = table.place("origin")
+    origin = table.index("origin")
     if origin is not None and row[origin] != "measured":
         return "published"
     return "base" if row[0] in bases else "plain"

@@ -192,7 +192,6 @@ class _Marked(Protocol):
 
 @cache
 def benchmarks() -> tuple[str, ...]:
-    """The benchmarks that have published numbers here."""
     there = importlib.resources.files(__package__).iterdir()
     names = (file.name for file in there if file.name.endswith(".yaml"))
     return tuple(sorted(name.removesuffix(".yaml") for name in names))

@@ -16,6 +16,7 @@ from branchwise.report.table import (
     ChangeCell,
     Table,
     TableColumn,
+    count_columns,
     subset_column,
     system_column,
 )
@@ -77,9 +78,7 @@ def _differences_table(report: StudyReport) -> Table:
         TableColumn("p_holm", "p after Holm", "p", 3),
         TableColumn("family", "tests corrected for", "count"),
         TableColumn("test", "test", "text"),
-        TableColumn("higher", "questions higher", "count"),
-        TableColumn("lower", "lower", "count"),
-        TableColumn("same", "the same", "count"),
+        *count_columns(higher="questions higher", lower="lower", same="the same"),
     )
     columns = (
         system_column(),

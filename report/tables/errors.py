@@ -15,7 +15,14 @@ from branchwise.report.figures.errors import (
 from branchwise.report.figures.lines import CEILING_PLACES
 from branchwise.report.figures.losses import MISSING_KINDS, WRONG_KINDS, LossKind
 from branchwise.report.study_report import StudyReport
-from branchwise.report.table import CellValue, Table, TableColumn, subset_column, system_column
+from branchwise.report.table import (
+    CellValue,
+    Table,
+    TableColumn,
+    count_columns,
+    subset_column,
+    system_column,
+)
 
 _SEVERAL = "An item is a question in one epoch; it may have several errors, each counted."
 _UNUSED = "What no item has is left out."
@@ -94,12 +101,8 @@ def _error_table(
     values: Sequence[Sequence[CellValue]],
     notes: tuple[str, ...],
 ) -> Table:
-    firsts = (
-        system_column(),
-        subset_column(),
-        TableColumn("items", "items", "count"),
-        TableColumn("inexact", "not exact", "count"),
-    )
+    counts_of = count_columns(items="items", inexact="not exact")
+    firsts = (system_column(), subset_column(), *counts_of)
     rows = tuple(
         (name, subset, counts.items, counts.inexact, *row)
         for (name, subset, counts), row in zip(counted, values, strict=True)
@@ -130,7 +133,7 @@ def _loss_table(
             counts = [kind.count(totals) for kind in kinds]
             rows.append((system, report.called(subset), *map(values.get, firsts), *counts))
     columns = [system_column(), subset_column()]
-    columns += [TableColumn(key, words, "count") for key, words in firsts.items()]
+    columns += count_columns(**firsts)
     notes = [
         "Answers are counted by branch, over all items (an item is a question in one epoch).",
         f"The columns after {name} add up to it; those without any are left out.",

@@ -12,6 +12,7 @@ from branchwise.report.table import (
     CellValue,
     Table,
     TableColumn,
+    count_columns,
     subset_column,
     system_column,
 )
@@ -21,16 +22,13 @@ def agreement_tables(report: StudyReport) -> Iterator[Table]:
     """Of systems that both matchers aligned."""
     systems = [(s.name, s.run.settled.agreement) for s in report.systems if s.run.settled.agreement]
     counts = (
-        TableColumn("questions", "questions", "count"),
-        TableColumn("pairs", "branch pairs", "count"),
+        *count_columns(questions="questions", pairs="branch pairs"),
         TableColumn("observed", "agreement"),
         TableColumn("kappa", "Cohen's kappa", "value"),
-        TableColumn("both", "aligned by both", "count"),
-        TableColumn("lexical_only", "by names only", "count"),
-        TableColumn("llm_only", "by the model only", "count"),
-        TableColumn("neither", "by neither", "count"),
+        *count_columns(both="aligned by both", lexical_only="by names only"),
+        *count_columns(llm_only="by the model only", neither="by neither"),
     )
-    columns = (system_column(), *counts, TableColumn("differ", "questions that differ", "count"))
+    columns = (system_column(), *counts, *count_columns(differ="questions that differ"))
     rows = tuple(
         (name, *(getattr(agreement, column.key) for column in counts), len(agreement.differences))
         for name, agreement in systems
@@ -55,7 +53,7 @@ _BEST_OF = (
     "files of answers it is epoch 0."
 )
 _MOST_TRIALS = 5
-_TOLD_K = (2, 3, 5, 10, 20, 50, 100)
+_SHOWN_K = (2, 3, 5, 10, 20, 50, 100)
 
 
 def epoch_tables(report: StudyReport) -> Iterator[Table]:
@@ -76,8 +74,7 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
         system_column(),
         subset_column(),
         TableColumn("metric", "metric", "text", is_key=True),
-        TableColumn("n", "n", "count"),
-        TableColumn("epochs", "epochs", "count"),
+        *count_columns(n="n", epochs="epochs"),
         *measures,
         *_trial_columns(most, printed=False),
     )
@@ -120,6 +117,6 @@ def _trial_columns(most: int, *, printed: bool) -> tuple[TableColumn, ...]:
         columns.append(TableColumn(f"epoch_{n}", title, printed=shown, heading=heading))
     for end, k in product(("best", "worst"), range(2, most + 1)):
         title, heading = f"{end} of {k}", f"{end}\nof {k}"
-        shown = printed and (k in (most, *_TOLD_K) or not is_long)
+        shown = printed and (k in (most, *_SHOWN_K) or not is_long)
         columns.append(TableColumn(f"{end}_of_{k}", title, printed=shown, heading=heading))
     return tuple(columns)

@@ -14,6 +14,7 @@ from branchwise.report.table import (
     CellValue,
     Table,
     TableColumn,
+    count_columns,
     subset_column,
     system_column,
 )
@@ -28,10 +29,8 @@ def systems_table(report: StudyReport) -> Table:
     counts = [system.scores.counts for system in report.systems]
     is_cut, is_interrupted = any(c.cut for c in counts), any(c.interrupted for c in counts)
     ends = (
-        TableColumn("items", "items", "count"),
-        TableColumn("answered", "answered", "count"),
-        TableColumn("failed", "failed", "count"),
-        TableColumn("format_errors", "format errors", "count"),
+        *count_columns(items="items", answered="answered", failed="failed"),
+        *count_columns(format_errors="format errors"),
         TableColumn("cut", "cut", "count", printed=is_cut),
         TableColumn("interrupted", "interrupted", "count", printed=is_interrupted),
         TableColumn("missing", "without a prediction", "count", printed=False),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from branchwise.base.numbers import UNKNOWN, count, number, percent
 from branchwise.base.text import printable
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings import LOSSES, CurvePoint
+from branchwise.eval.ceilings import LOSSES
 from branchwise.eval.errors.item_errors import ErrorTotals, SubsetTotals
 from branchwise.report.figures.errors import AnyError, ErrorCounts, error_counts, has_any
 from branchwise.report.figures.lines import CEILING_PLACES
@@ -228,33 +228,21 @@ def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
     yield from drawn(table.with_columns((*beside, *shares, main.key)), title)
     yield plain("")
     yield TableBody(table.with_columns((*beside, *losses)))
-    named = [
-        (f"{run_name(name)}: " if len(known.systems) > 1 else "", analysis)
-        for _, name, analysis in known.analysed
-    ]
-    unknown = (
-        f"{before}{printable(why)[:400]}"
-        for before, analysis in named
-        for why in analysis.ceilings.unknown
-    )
-    yield notes([_CEILING_NOTE[0].format(main.name), *_CEILING_NOTE[1:], *unknown])
+    unknown: list[str] = []
     lines = ["recall of what was retrieved after so many tool calls, at some points:"]
-    for before, analysis in named:
-        points = _few(analysis.curve("calls").points)
-        recalls = " · ".join(f"{point.effort} {number(point.recall.mean)}" for point in points)
+    for _, name, analysis in known.analysed:
+        before = f"{run_name(name)}: " if len(known.systems) > 1 else ""
+        unknown += (f"{before}{printable(why)[:400]}" for why in analysis.ceilings.unknown)
+        # The point before any call only where it has a recall.
+        points = [p for p in analysis.curve("calls").points if p.effort or p.recall.mean]
+        first, rest = points[:_FIRST], points[_FIRST:]
+        later = rest[::-1][:: -(-len(rest) // _LATER) or 1][::-1]
+        recalls = " · ".join(f"{p.effort} {number(p.recall.mean)}" for p in (*first, *later))
         lines += [f"  {before}{recalls}"] if points else []
-    lines = lines if len(lines) > 1 else []
-    yield indented(plain("\n".join(lines)))
+    yield notes([_CEILING_NOTE[0].format(main.name), *_CEILING_NOTE[1:], *unknown])
+    yield indented(plain("\n".join(lines) if len(lines) > 1 else ""))
 
 
 def _says_something(key: str, systems: Sequence[Mapping[str, Aggregate]]) -> bool:
     needed = _ONLY_WHERE.get(key)
     return any(system[key].n and (needed is None or system[needed].mean) for system in systems)
-
-
-def _few(points: Sequence[CurvePoint]) -> list[CurvePoint]:
-    """The first points and some later ones; the one before any call only where it has a recall."""
-    telling = [point for point in points if point.effort or point.recall.mean]
-    first, rest = telling[:_FIRST], telling[_FIRST:]
-    step = -(-len(rest) // _LATER) or 1
-    return [*first, *rest[::-1][::step][::-1]]

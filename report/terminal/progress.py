@@ -222,7 +222,6 @@ class RunProgress(_Display):
             self._start_clock()
 
     def ended(self, question: "Question", record: dict[str, Any]) -> None:
-        """Count an item that ended; where it failed, say why."""
         self._ended += 1
         self._failed += bool(record["error"])
         self._print_failure(question.id, record)
@@ -304,7 +303,6 @@ class StudyProgress(_Display):
         return _SystemProgress(self, tally)
 
     def ended(self, tally: "Tally", question: "Question", record: dict[str, Any]) -> None:
-        """An item of a system ended; where it failed, say why."""
         tally.ended(question, record)
         self._print_failure(f"{tally.name}: {question.id}", record)
         if not self._is_drawn and self._is_time_for_lines():

@@ -128,7 +128,6 @@ def _histograms(statistics: Statistics) -> Iterator[str]:
 
 
 def question_lines(question: Question) -> Iterator[str]:
-    """A question, its plan's steps, each branch with the sizes of their sets, alternatives."""
     yield f"{question.id}  {question.question}"
     yield from (f"  {step}" for step in question.meta.get("plan", ()))
     for branch in question.branches:

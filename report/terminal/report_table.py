@@ -109,10 +109,10 @@ def _rows(table: Table) -> "RichTable":
         for index, column in enumerate(table.columns)
         if not column.is_key and index not in (*groups, label)
     ]
-    n_place = table.place("n")
+    n_index = table.index("n")
     cells = []
     for row in table.rows:
-        n = row[n_place] if n_place is not None else None
+        n = row[n_index] if n_index is not None else None
         cells.append([_cell(table.columns[index], row[index], n) for index in indexes])
     heads, cells = in_groups([table.columns[index] for index in indexes], cells)
     # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.

@@ -10,7 +10,6 @@ from branchwise.report.terminal.report_table import TableBody
 
 
 def tables(evaluation: RetrievalEvaluation) -> tuple[Table, ...]:
-    """The means of each retriever, and the values of each query."""
     measures = [
         TableColumn(str(measure), str(measure), digits=3) for measure in evaluation.measures
     ]
@@ -56,7 +55,6 @@ def print_evaluation(evaluation: RetrievalEvaluation, corpus: str) -> None:
 
 
 def as_json(evaluation: RetrievalEvaluation) -> str:
-    """Means and the values of each question, by retriever."""
     return printable_json(
         {
             "questions": len(evaluation.queries),

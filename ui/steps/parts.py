@@ -251,7 +251,6 @@ def matches_blocks(matches: Sequence[ShownMatch], looked: Looked) -> Iterator[Bl
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], looked: Looked) -> Block:
-    """Names of the columns, a rule, then a row a line, in aligned columns."""
     from rich.cells import cell_len
 
     shown = [[line(cell, MAX_CELL) for cell in row] for row in [head, *rows]]

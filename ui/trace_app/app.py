@@ -178,7 +178,6 @@ class TraceApp(App[None]):
             screen.post_message(message)
 
     def action_leave(self) -> None:
-        """To the screen before; from the first one: quit."""
         if len(self.screen_stack) > 1:
             self.pop_screen()
         else:

@@ -151,7 +151,6 @@ class TraceHeader(Widget):
     _line: ItemLine | None = None
 
     def show(self, line: ItemLine, run: str, heads: Sequence[str]) -> None:
-        """Show another item, or the same as it is now. `heads` name the metrics."""
         id = _one_line(line.id) + (f" epoch {line.epoch}" if line.epoch else "")
         facts = [_one_line(run), line.status, *item_facts(line, heads, "  "), id]
         self._line, self._facts = line, "  ".join(facts)

@@ -133,7 +133,6 @@ class CompareScreen(RunScreen):
             return Trace(safe_line(run, row), (), (), ())
 
     def _judged(self, side: int, result: Trace) -> None:
-        """Show where a side's answers were lost; the cursors stay."""
         if self.is_attached:
             self._traces[side] = judged(self._traces[side], result.errors)
             self._show_all(self._steps.row, keep=True)

@@ -79,9 +79,9 @@ class ForkScreen(ModalScreen[None]):
         .fork-row > Input { width: 1fr; }
         #fork-tools { height: auto; max-height: 5; margin: 0 0 0 8; }
         #fork-edited { width: 1fr; color: $foreground; }
-        #fork-said { height: auto; max-height: 4; min-height: 1; margin: 1 0 0 0;
+        #fork-note { height: auto; max-height: 4; min-height: 1; margin: 1 0 0 0;
             color: $text-muted; }
-        #fork-said.-wrong { color: $text-warning; }
+        #fork-note.-wrong { color: $text-warning; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -135,7 +135,7 @@ class ForkScreen(ModalScreen[None]):
                 yield Label("folder")
                 folder = drawn(str(plan.folder))
                 yield Input(folder, id="fork-folder", compact=True, select_on_focus=False)
-            yield Static(_KEYS, id="fork-said")
+            yield Static(_KEYS, id="fork-note")
             with Horizontal(classes="fork-row"):
                 yield Button("Fork", id="fork-make", variant="primary", compact=True)
                 yield Button("Cancel", id="fork-cancel", compact=True)
@@ -149,7 +149,6 @@ class ForkScreen(ModalScreen[None]):
         run_aside(self.trace_app, work, self._planned, self._unplannable)
 
     def _planned(self, plan: ForkPlan) -> None:
-        """Show the rest, beside what was typed and chosen meanwhile."""
         if self._plan is None or not self.is_attached:
             return
         self._plan = replace(plan, folder=self._plan.folder)
@@ -262,6 +261,6 @@ class ForkScreen(ModalScreen[None]):
         return "as it was" if self._text is None else f"edited, {len(self._text):,} characters"
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
-        line = self.query_one("#fork-said", Static)
+        line = self.query_one("#fork-note", Static)
         line.set_class(wrong, "-wrong")
         line.update(Content(drawn(one_line(text))))

@@ -174,7 +174,6 @@ class PairHeads(PairedLines, can_focus=False):
         heads: Sequence[Sequence[str]],
         side: int,
     ) -> None:
-        """Show two of each, `heads` the metrics of each run's task; the cursor is on `side`."""
         names = []
         for n, run in enumerate(runs):
             fork = f"  fork of {run.parent}" if run.parent else ""
@@ -247,7 +246,6 @@ class AnswerPairs(PairedLines):
     _answers: Sequence[AnswerPair | None] = ()
 
     def show(self, pairs: Sequence[BranchPair], names: tuple[str, str], *, keep: bool) -> None:
-        """Show the answers of the runs of these names; with `keep` the cursor stays."""
         nothing = _across("no answers: neither gold nor predicted", "same")
         rows = list(_answer_rows(pairs, names)) if pairs else [(nothing, None)]
         self._answers = [answer for _, answer in rows]

@@ -34,7 +34,7 @@ class QuestionsScreen(RunScreen):
             tooltip="Only questions that contain certain words",
         ),
         Binding(
-            "enter", "keep_found", "Keep the matches", priority=True,
+            "enter", "keep_matches", "Keep the matches", priority=True,
             tooltip="To the list of matches",
         ),
         Binding("s", "sort(1)", "Sort", tooltip="Sort by the next column"),
@@ -52,7 +52,7 @@ class QuestionsScreen(RunScreen):
         ),
         Binding("q", "app.leave", "Quit", tooltip="Quit"),
         Binding(
-            "escape", "drop_found", "Show all", priority=True,
+            "escape", "drop_matches", "Show all", priority=True,
             tooltip="Back to the list, without the words",
         ),
         Binding("escape", "stay", show=False),
@@ -265,7 +265,7 @@ class QuestionsScreen(RunScreen):
         """Keys that need a second run are there only with one. Finding begins and ends before
         the next key is read (`priority`): what is typed at once would else go to the list, or to
         the words."""
-        if action in ("find", "keep_found", "drop_found"):
+        if action in ("find", "keep_matches", "drop_matches"):
             finding = isinstance(self.focused, Input)
             return finding == (action != "find")
         return action not in ("run", "differs", "compare") or len(self._runs) > 1
@@ -281,13 +281,13 @@ class QuestionsScreen(RunScreen):
         if event.value != self._how.text:
             self._change(text=event.value)
 
-    def action_keep_found(self) -> None:
+    def action_keep_matches(self) -> None:
         self._search.display = False
         self.set_focus(self._list)
 
-    def action_drop_found(self) -> None:
+    def action_drop_matches(self) -> None:
         self._search.value = ""
-        self.action_keep_found()
+        self.action_keep_matches()
 
     def action_stay(self) -> None:
         """Escape does not leave the list: `q` does."""

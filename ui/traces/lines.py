@@ -86,19 +86,6 @@ def system_words(system: Mapping[str, Any]) -> str:
     return one_line(" · ".join(part for part in parts if part))
 
 
-def run_line(
-    name: str,
-    meta: Mapping[str, Any],
-    progress: Mapping[str, int],
-    heads: tuple[str, ...],
-    means: Values,
-) -> RunLine:
-    """The line; `progress` as `RunReader.progress` counts items."""
-    counts = progress["total"], progress["done"], progress["failed"]
-    parent = (meta.get("fork") or {}).get("run")
-    return RunLine(name, system_words(meta["system"]), *counts, heads, means, parent)
-
-
 def means_of(rows: Iterable[ItemLine], columns: Sequence[Column]) -> Values:
     """Means of the metrics over questions, the epochs of a question averaged first, as scores are;
     None where no row has a value, and of a score that is not a mean: rows do not have its sums."""

@@ -24,7 +24,7 @@ from branchwise.runs.studies.folder import named_runs
 from branchwise.trace.conversation import read_conversation
 from branchwise.trace.events import Event
 from branchwise.ui.traces.answers import trace_of
-from branchwise.ui.traces.lines import ItemLine, RunLine, means_of, run_line
+from branchwise.ui.traces.lines import ItemLine, RunLine, means_of, system_words
 from branchwise.ui.traces.records import (
     ENDED,
     RunScores,
@@ -129,15 +129,17 @@ class RunView:
         """The run on one line; `quick`: without means that were not saved."""
         with self._reading():
             progress, scores = self._reader.progress(), self._scores
-            fresh = scores.items == progress["done"] + progress["failed"]
-            fresh = fresh and scores.failed == progress["failed"]
+            total, done, failed = progress["total"], progress["done"], progress["failed"]
+            fresh = (scores.items, scores.failed) == (done + failed, failed)
             means = scores.means if fresh else ()
             if not fresh and not quick:
                 means = means_of(self.lines(), scores.columns)
             if self.is_damaged and not fresh:
                 # Of the rows that are left: a mean that looks like the run's.
                 means = ()
-            return run_line(self.name, self.meta, progress, self.heads, means)
+            words, parent = system_words(self.meta["system"]), (self.meta.get("fork") or {})
+            counts = total, done, failed
+            return RunLine(self.name, words, *counts, self.heads, means, parent.get("run"))
 
     def trace(self, row: int, *, judge: bool = True) -> Trace:
         """An item's trace, of any status; without `judge`, errors are left to `answers.judged`."""
@@ -152,14 +154,9 @@ class RunView:
                 outcome = orjson.loads(raw.outcome)
                 failed = outcome.get("error") is not None
                 errors = self._scores.kept_errors(line.number, failed=failed)
+            by_gold_set = self._scores.by_gold_set
             trace = trace_of(
-                self._reader,
-                line,
-                question,
-                outcome,
-                errors,
-                judge=judge,
-                by_gold_set=self._scores.by_gold_set,
+                self._reader, line, question, outcome, errors, judge=judge, by_gold_set=by_gold_set
             )
             self.is_damaged = self.is_damaged or trace.is_damaged
             return trace
@@ -211,12 +208,9 @@ class RunView:
             return ""
         if self._retriever is None:
             return ""
-        ranks = [
-            rank
-            for hits in self._retriever.search(queries, DEPTH)
-            for rank, hit in enumerate(hits, start=1)
-            if hit.passage.id == passage
-        ]
+        ranks: list[int] = []
+        for hits in self._retriever.search(queries, DEPTH):
+            ranks += (n for n, hit in enumerate(hits, start=1) if hit.passage.id == passage)
         searches = counted(len(queries), "search", "searches")
         if not ranks:
             return f"not among the first {DEPTH:,} of {searches}"
