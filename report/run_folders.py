@@ -41,8 +41,7 @@ def report_of_runs(
 def reports_of_tasks(
     runs: Sequence[tuple[str, ScoredAnswers]], records: Sequence[SystemRecord] = ()
 ) -> list[StudyReport]:
-    """A report for each task and benchmark of the runs, called by them. Raises InputError as
-    `report_of_runs`."""
+    """A report a task and benchmark of the runs, called by them. Raises as `report_of_runs`."""
     groups: dict[str, list[tuple[str, ScoredAnswers]]] = {}
     for name, run in runs:
         task, benchmark = run.scores.scorer.task, benchmark_of(marks_of([(name, run)]))
@@ -55,8 +54,7 @@ def systems_of_runs(
     runs: Sequence[tuple[str, ScoredAnswers]], records: Sequence[SystemRecord] = ()
 ) -> list[SystemReport]:
     """Runs under their names: those of a study with the bases of its `records`, else compared
-    with the first; `changes`: settings that differ from the base's. Raises InputError for a name
-    that comes twice."""
+    with the first. Raises InputError for a name that comes twice."""
     twice = [name for name, count in Counter(name for name, _ in runs).items() if count > 1]
     if twice:
         raise InputError("is named twice", where=twice[0], remedy="name each run once")

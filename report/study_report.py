@@ -29,8 +29,7 @@ Branches = Mapping[str, tuple[str, ...]]
 @dataclass(frozen=True)
 class SystemAnswer:
     """What a system answered in one epoch. `aligned`: predicted branch to the gold one that it
-    stands for; `right`: predicted branch to its right texts; `errors`: None where answers are
-    sentences."""
+    stands for; `right`: to its right texts; `errors`: None where answers are sentences."""
 
     system: str
     epoch: int
@@ -87,15 +86,8 @@ def question_report(question: Question, answers: Sequence[SystemAnswer]) -> Ques
         {branch.name: tuple(answer.text for answer in branch.answers) for branch in branches}
         for branches in question.gold_sets
     )
-    return QuestionReport(
-        question.id,
-        question.question,
-        question.ambiguous,
-        gold,
-        question.meta,
-        tuple(answers),
-        tuple(alternatives),
-    )
+    own = question.id, question.question, question.ambiguous
+    return QuestionReport(*own, gold, question.meta, tuple(answers), tuple(alternatives))
 
 
 def analysed_answer(
@@ -119,8 +111,7 @@ def analysed_answer(
 @dataclass(frozen=True)
 class SystemReport:
     """A system, its run, and its `changes` of its `base` (a base's own name; by default the
-    report's first). `model`: its agent's, in short; `setting`: its changes in words, the model
-    aside."""
+    first). `model`: its agent's, in short; `setting`: its changes in words, the model aside."""
 
     name: str
     run: ScoredAnswers
@@ -287,9 +278,8 @@ class StudyReport:
 def study_report(
     title: str, systems: Sequence[SystemReport], questions: Sequence[Question], source: str
 ) -> StudyReport:
-    """Compare the systems with their bases and put their answers beside each question. Raises
-    InputError where they were scored as different tasks, or answered different questions under
-    one id."""
+    """Compare systems with their bases and put their answers beside each question. Raises
+    InputError where tasks differ, or questions under one id."""
     systems = _with_bases(systems)
     compared = compare_with_bases(systems)
     answers: dict[str, list[SystemAnswer]] = {}

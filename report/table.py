@@ -134,9 +134,9 @@ _MAX_CELL = 100
 
 @dataclass(frozen=True)
 class CellText:
-    """A cell as it is printed: a text from outside (`is_text`), or a number of ours, for means
-    with "[.03, .13]" and "n=19" where that is not the row's, for significant changes with ▲ or ▼
-    (`mark`)."""
+    """A cell as it is printed: a text from outside (`is_text`), or a number of ours; for means
+    with "[.03, .13]", and "n=19" where that is not the row's, for significant changes with ▲ or
+    ▼."""
 
     text: str
     is_text: bool = False
@@ -161,8 +161,7 @@ def change_mark(difference: float | None, p: float | None) -> str:
 
 
 def row_texts(table: Table, line: Callable[[str, int], str] = one_line) -> list[list[CellText]]:
-    """The rows of a table as papers print them, for an exporter to escape; `line` bounds a text
-    from outside."""
+    """A table's rows as papers print them, to be escaped; `line` bounds a text from outside."""
     index = next(
         (n for n, column in enumerate(table.columns) if column.key in ("n", "questions")), None
     )

@@ -188,8 +188,8 @@ def ceilings(report: StudyReport, subset: str) -> Lines | None:
 
 
 def protocol_means(report: StudyReport) -> list[tuple[str, Mapping[str, Aggregate]]]:
-    """Model to the main metric by protocol, of systems that differ in nothing else; none where
-    all have the same."""
+    """Model to the main metric by protocol, of systems that differ in nothing else; may be
+    empty."""
     by_model: dict[str, dict[str, Aggregate]] = {}
     for system in report.systems:
         if not set(system.changes) - BY_PROTOCOL:

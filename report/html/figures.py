@@ -67,9 +67,8 @@ _VARIABLES = {
 
 
 def inlined(drawing: Drawing, report: str, title: str, description: str) -> Markup:
-    """The drawing without its titles, which the page has, with a name for screen readers; its
-    tips become titles. It refers to its own parts alone, by ids that no other title or report
-    has."""
+    """The drawing without its titles, named for screen readers; its tips become titles. It
+    refers to its own parts alone, by ids that no other title or report has."""
     figure = drawing.figure
     figure.set_figwidth(_WIDTH)
     figure.patch.set_visible(False)

@@ -34,8 +34,7 @@ _SCRIPTS = ("theme", "elements", "answers", "filters", "browser")
 
 
 def write_html(report: StudyReport, path: Path) -> None:
-    """Write the report's page to a file, replaced as a whole. Raises InputError where it cannot
-    be."""
+    """Write the page to a file, replaced as a whole. Raises InputError where it cannot be."""
     write_named(path, render_html(report).encode())
 
 

@@ -71,9 +71,9 @@ class PageRow:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table with its caption. `columns`: headings, that of the row headings first; `words`:
-    numbers of the columns that hold words, from 1; `groups`: headings over all columns but the
-    first, with their number."""
+    """A table. `columns`: headings, that of the row headings first; `words`: numbers of the
+    columns that hold words, from 1; `groups`: headings over all columns but the first, and over
+    how many."""
 
     caption: str
     columns: tuple[str, ...]
@@ -84,8 +84,7 @@ class PageTable:
 
 
 def laid_out(table: Table, bases: Collection[str] = ()) -> PageTable:
-    """A table of the report: rows in groups, those of `bases` marked, a p-value under its
-    change."""
+    """A table: rows in groups, those of `bases` marked, a p-value under its change."""
     printed = table.as_printed()
     *groups, label = printed.key_columns
     keys = {*groups, label}

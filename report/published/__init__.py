@@ -27,9 +27,9 @@ class _Part(BaseModel):
 
 
 class PublishedMetric(_Part):
-    """A column of the paper: a `share` is 0 to 1 (63.9% is .639 with three `digits`); a standard
-    deviation is a metric of its own. `ours`: our columns; a system is shown by the first that it
-    has."""
+    """A column of the paper: a `share` is 0 to 1 (63.9% is .639 with three `digits`). `ours`:
+    our columns; a system is shown by the first that it has. A standard deviation is a metric,
+    too."""
 
     title: str
     unit: Literal["share", "value"] = "share"
@@ -38,9 +38,8 @@ class PublishedMetric(_Part):
 
 
 class PublishedSetting(_Part):
-    """What was run: its `place` in the paper, what reports call it (`ours`) if not by its name.
-    A system with a `protocol` or `hints` differs in nothing else; for `hints`, rows are
-    strategies."""
+    """What was run: its `place` in the paper, what reports call it (`ours`), if not by its name.
+    A system with a `protocol` or `hints` differs in nothing else."""
 
     place: str
     ours: str | None = None
@@ -50,8 +49,8 @@ class PublishedSetting(_Part):
 
 class PublishedTable(_Part):
     """Numbers of one form: a row has every setting, a setting every subset, a subset every
-    metric. `task`: what the questions were scored as; `row`: what a row is, a model for one;
-    `rows`: by name, scores by setting."""
+    metric. `task`: what questions were scored as; `row`: what a row is; `rows`: by name, scores
+    by setting."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
     title: str
@@ -65,7 +64,7 @@ class PublishedTable(_Part):
 
 class BenchmarkFacts(_Part):
     """What someone must know who wants to run a benchmark: what it `asks` of a system, the
-    `tasks` that score it here, how to `get` questions, the `cost` of a run, the `page` of the
+    `tasks` that score it, how to `get` questions, what a run costs, the `page` of the
     documentation."""
 
     title: str

@@ -37,8 +37,7 @@ _OF_EVERY_OUTPUT: tuple[_Made, ...] = (epoch_tables,)
 
 
 def report_tables(report: StudyReport) -> tuple[Table, ...]:
-    """All tables that a report has anything for, in reading order, by the same names in every
-    report."""
+    """All tables that a report has anything for, in reading order; names never vary."""
     return tuple(_made(report, (*_OF_REPORTS, *_OF_EVERY_OUTPUT)))
 
 

@@ -23,8 +23,7 @@ _COLUMNS = (
 
 
 def output_table(output: AuthorsOutput, path: Path) -> Table:
-    """A row each score of a model's predictions. Raises InputError for a model that is not in the
-    paper's tables."""
+    """A row a score of a model's predictions. Raises InputError for one not in the paper."""
     printed = _printed(_TABLES["models"], output.model, path)["conditions"]
     if output.experiment == "compare":
         printed = {}

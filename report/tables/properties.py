@@ -57,9 +57,8 @@ def breakdown_table(report: StudyReport, name: str) -> Table:
 
 
 def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
-    """The systems' changes against their bases in each bin of a property of the question, in
-    that of the base's item. None of what systems spent: the bins of two then hold different
-    questions."""
+    """The changes in each bin of a property, in that of the base's item. None of what systems
+    spent: the bins of two then hold different questions."""
     grouping, metrics = grouping_of(report.task, name), report.task.headline
     by_name = {system.name: system for system in report.systems}
     pairs: dict[tuple[str, str], tuple[Scores, Scores]] = {}

@@ -86,15 +86,13 @@ def _setting_of(system: SystemReport, table: PublishedTable) -> str | None:
     and the system differs from its base in nothing else."""
     asked, changes = system.run.system, set(system.changes)
     for name, setting in table.settings.items():
+        is_same = system.setting == (setting.ours or name)
         if setting.protocol is not None:
-            same = not changes - BY_PROTOCOL and asked.asked("protocol") == setting.protocol
-            is_it = bool(system.model) and same
+            is_same = not changes - BY_PROTOCOL and asked.asked("protocol") == setting.protocol
         elif setting.hints is not None:
-            same = not changes - BY_STRATEGY and asked.asked("hints") == setting.hints
-            is_it = bool(system.model) and same
-        else:
-            is_it = system.setting == (setting.ours or name)
-        if is_it:
+            is_same = not changes - BY_STRATEGY and asked.asked("hints") == setting.hints
+        is_plain = setting.protocol is None and setting.hints is None
+        if is_same and (is_plain or system.model):
             return name
     return None
 

@@ -3,6 +3,7 @@
 The app, `trace --print` and the Markdown export each lay the same blocks out in their own way.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,15 +46,23 @@ def harmless(text: str) -> str:
     return text if text.isprintable() else text.translate(_SHOWN)
 
 
-class _Shown(dict[int, str]):
-    """How each character is shown, found out when it first comes."""
+class CharacterForms(dict[int, str]):
+    """What stands for each character (`str.translate`), worked out when it is first met."""
+
+    def __init__(self, form: Callable[[int], str]) -> None:
+        super().__init__()
+        self._form = form
 
     def __missing__(self, code: int) -> str:
-        character = chr(code)
-        if not character.isprintable() and character != "\n":
-            character = " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
-        self[code] = character
+        form = self[code] = self._form(code)
+        return form
+
+
+def _shown(code: int) -> str:
+    character = chr(code)
+    if character.isprintable() or character == "\n":
         return character
+    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
-_SHOWN = _Shown()
+_SHOWN = CharacterForms(_shown)

@@ -105,8 +105,7 @@ _NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|")
 def table_within(
     headings: Sequence[str], rows: Sequence[Sequence[str]], width: int
 ) -> "Table | None":
-    """A table of at most `width` characters; None where that would break a word: users copy
-    numbers and IRIs."""
+    """A table of at most `width` characters; None where that would break a word (an IRI)."""
     from rich import box
     from rich.table import Table
     from rich.text import Text

@@ -1,8 +1,4 @@
-"""How far a command is: a view that a terminal draws anew, lines now and then elsewhere.
-
-`ProgressBar` is for work of one kind, `RunProgress` for a run's questions, `StudyProgress` for the
-systems of a study, `ScoringProgress` for what scoring does.
-"""
+"""How far a command is: a view that a terminal draws anew, lines now and then elsewhere."""
 
 import threading
 import time
@@ -34,9 +30,8 @@ SECONDS_BETWEEN_NOTICES = 30.0
 
 
 class OutagePrinter:
-    """Prints a line when a server is gone, every half minute, and when it is back: in a `with`
-    block, on a thread that looks every second, since no question may end meanwhile. `noun`: what
-    waits."""
+    """Prints a line when a server is gone, every half minute, and when it is back; in a `with`
+    block it looks every second, on a thread: no question may end meanwhile. `noun`: what waits."""
 
     def __init__(
         self, outages: Outages | None, print_line: Callable[[str], None], noun: str = "question"

@@ -151,8 +151,7 @@ def _cell(column: TableColumn, cell: CellValue, n: CellValue) -> "Text":
 def score_tables(
     report: StudyReport, only: Collection[str] | None = None
 ) -> "Iterator[RenderableType]":
-    """The means of metrics (of the task's groups in `only`), what they mean, and how items
-    ended."""
+    """The means of metrics (of the groups in `only`), what they mean, how items ended."""
     report = report.by_matcher()
     tables = [t for t in results_tables(report) if only is None or _group_of(t) in only]
     for table in tables:

@@ -73,8 +73,7 @@ def run_aside(
     then: Callable[[T], None],
     failed: Callable[[Exception], None],
 ) -> None:
-    """Call `work` on a thread, which opens its own runs; then `then` or `failed` in the app, if it
-    has not ended."""
+    """Call `work` on a thread, then `then` or `failed` in the app, if it has not ended."""
 
     def body() -> None:
         try:
@@ -156,8 +155,7 @@ class Filling:
 
 
 class Judging:
-    """Works out where the trace that a screen requested last lost its answers, while it shows
-    it."""
+    """Works out where the trace that a screen requested last lost its answers."""
 
     def __init__(self, app: App[None], failed: Callable[[Exception], None]) -> None:
         self._app, self._failed = app, failed

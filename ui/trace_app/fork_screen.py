@@ -36,8 +36,7 @@ _HERE = {
 
 
 class ToolBox(Checkbox, inherit_bindings=False):
-    """A tool to be chosen by a sign, where Textual's box has a colour alone; enter is left to
-    the dialog."""
+    """A tool to be chosen by a sign, not by colour alone; enter is left to the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "toggle_button", "Choose", show=False, tooltip="Choose the tool or not")

@@ -143,9 +143,8 @@ def make_fork(
 
 
 def run_fork_in(app: "TraceApp", path: Path) -> RunView:
-    """Run a fork as a further run of the app, which follows it and says how it ended;
-    `branchwise resume` continues one that the app left. Raises InputError where it cannot be
-    read."""
+    """Run a fork as a further run of the app, which says how it ended; `branchwise resume`
+    continues one that the app left. Raises InputError where it cannot be read."""
     view = RunView.open(path)
     app.add_run(view)
     atexit.unregister(_list_unended)

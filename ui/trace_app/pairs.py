@@ -29,9 +29,8 @@ _BETWEEN = 3
 
 @dataclass(frozen=True, slots=True)
 class PairedLine:
-    """One line. `looks`: component classes of the halves; `ends` stand at their right and are
-    never cut; `chosen`: the cursor may stand on it. A line `across` is drawn over the whole
-    width, with `fill`."""
+    """One line. `looks`: component classes of the halves; `ends` stand at their right, never
+    cut; `chosen`: the cursor may stand on it; `across`: over the whole width, with `fill`."""
 
     left: str = ""
     sign: str = " "
@@ -174,12 +173,10 @@ class PairHeads(PairedLines, can_focus=False):
         heads: Sequence[Sequence[str]],
         side: int,
     ) -> None:
-        names = []
-        for n, run in enumerate(runs):
+        names, states = [], []
+        for n, (run, item, own) in enumerate(zip(runs, items, heads, strict=True)):
             fork = f"  fork of {run.parent}" if run.parent else ""
             names.append(f"{CURSOR if side == n else ' '}{run.name}{fork}  {run.system}")
-        states = []
-        for item, own in zip(items, heads, strict=True):
             # Scores come first: they are seen on a narrow screen, too.
             status = [] if item.status == "done" else [item.status]
             states.append(f" {'  '.join([*status, *item_facts(item, own, ' ')])}")

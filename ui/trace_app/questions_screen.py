@@ -263,8 +263,7 @@ class QuestionsScreen(RunScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that need a second run are there only with one. Finding begins and ends before
-        the next key is read (`priority`): what is typed at once would else go to the list, or to
-        the words."""
+        the next key is read (`priority`): it would else go to the list, or to the words."""
         if action in ("find", "keep_matches", "drop_matches"):
             finding = isinstance(self.focused, Input)
             return finding == (action != "find")

@@ -137,8 +137,7 @@ def _row(blocks: Sequence[Block], row: int) -> tuple[int, int | None] | None:
 
 
 class StepView(ScrollView, can_focus=True):
-    """The selected step, of which only the lines on the screen are drawn. Blocks with a title
-    can be folded; one of them is the current one."""
+    """The selected step; blocks with a title can be folded, one of them is the current one."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *("step-view--title", "step-view--current", "step-view--heading", "step-view--error"),

@@ -105,8 +105,7 @@ def _starting(program: str, command: Sequence[str], remedy: str) -> Iterator[Non
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ignore Ctrl-C while another program runs: it is meant for that program and would end the
-    app."""
+    """Ignore Ctrl-C, which is meant for another program and would end the app."""
     if threading.current_thread() is not threading.main_thread():
         # Only the main thread can handle signals.
         yield
@@ -138,9 +137,8 @@ def suspended(app: App[None]) -> Iterator[None]:
 
 
 def edit(app: App[None], text: str, name: str) -> str:
-    """Let the user edit `text`, every character, as a file of this name; returns it as it was
-    saved. Raises InputError if no editor starts, it ends with an error, or its result cannot be
-    read."""
+    """Let the user edit `text`, every character, as a file of this name; returns it as saved.
+    Raises InputError if no editor starts, it ends with an error, or its result cannot be read."""
     command = editor_command(os.environ)
     with scratch_folder("branchwise-edit-") as folder:
         path = folder / name

@@ -154,11 +154,10 @@ def judged_lines(
     written = _Written(gold, answers, errors, ends.get(AnswerRead))
     shown = []
     for index, (name, entities) in enumerate(zip(gold.names, gold.sets, strict=True)):
-        texts = [entity.name for entity in entities.entities]
+        texts, own = [entity.name for entity in entities.entities], keys.get(name, ())
         lines = [_gold_line(text, missing.get((name, text)), errors, ends) for text in texts]
-        own = keys.get(name, ())
-        predicted = written.lines(own, index)
-        shown.append(BranchLines(one_line(name), _short(own), tuple(lines), predicted))
+        branch = BranchLines(one_line(name), _short(own), tuple(lines), written.lines(own, index))
+        shown.append(branch)
     taken = {key for own in keys.values() for key in own}
     alone = [key for key in answers if key not in taken]
     return shown + [BranchLines(None, _short([k]), (), written.lines([k], None)) for k in alone]
@@ -169,10 +168,10 @@ def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines
     left = dict(answers)
     shown = []
     for branch in branches:
-        own = [branch.name] if branch.name in left else []
+        own = _short([branch.name] if branch.name in left else [])
         predicted = _open(left.pop(branch.name, ()))
         gold = _open(answer.text for answer in branch.answers)
-        shown.append(BranchLines(one_line(branch.name), _short(own), gold, predicted))
+        shown.append(BranchLines(one_line(branch.name), own, gold, predicted))
     return shown + [BranchLines(None, _short([k]), (), _open(texts)) for k, texts in left.items()]
 
 

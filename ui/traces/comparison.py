@@ -57,10 +57,9 @@ class TraceComparison:
 
 
 def compare(a: Trace, b: Trace) -> TraceComparison:
-    """Pair the steps of two traces: the same opening, then the pairing of most weight (the same
-    4, alike 2, of one kind 1) by global alignment (Needleman and Wunsch 1970, gaps free). Steps
-    are the same even if time, tokens and call ids differ; what is left between two pairs stands
-    side by side."""
+    """Pair the steps of two traces: the same opening, then the pairing of most weight by global
+    alignment (Needleman and Wunsch 1970, gaps free). Steps are the same even if time, tokens and
+    call ids differ; what is left between two pairs stands side by side."""
     keys = [_keys(trace) for trace in (a, b)]
     shared = zip(*keys, strict=False)
     opening = next((n for n, (x, y) in enumerate(shared) if x != y), min(map(len, keys)))
@@ -98,12 +97,8 @@ class _Key(NamedTuple):
 
 
 def _keys(trace: Trace) -> list[_Key]:
-    events = {event.seq: event for event in trace.events}
-    keys = []
-    for step in trace.steps:
-        event = events.get(step.seq)
-        keys.append(_key(event) if event else _Key(step.kind, "", step.label))
-    return keys
+    events = {event.seq: _key(event) for event in trace.events}
+    return [events.get(step.seq) or _Key(step.kind, "", step.label) for step in trace.steps]
 
 
 def _key(event: Event) -> _Key:
@@ -188,9 +183,8 @@ class BranchPair:
 
 
 def compare_answers(a: Trace, b: Trace) -> list[BranchPair]:
-    """Gold branches in their order, then predicted branches that stand for none, by their keys.
-    Predicted texts are one where nothing that counts differs; undecided gold answers are left
-    out."""
+    """Gold branches in order, then predicted ones that stand for none, by their keys. Predicted
+    texts are one where nothing that counts differs; undecided gold answers are left out."""
     sides: list[dict[tuple[str | None, str, int], BranchLines]] = [{}, {}]
     for side, trace in zip(sides, (a, b), strict=True):
         for branch in trace.branches:
@@ -210,13 +204,12 @@ def only(pairs: Iterable[BranchPair], side: int) -> list[AnswerPair]:
 
 
 def _branch(name: str | None, a: BranchLines | None, b: BranchLines | None) -> BranchPair:
-    gold, others = [], []
-    for branch in (a, b):
-        gold.append([line for line in branch.gold if line.verdict != "open"] if branch else [])
-        predicted = branch.predicted if branch else ()
-        # Those that are right are listed as gold answers.
-        others.append([line for line in predicted if line.verdict != "right"])
-    keys = (a.keys if a else (), b.keys if b else ())
+    none = BranchLines(name, (), (), ())
+    sides = (a or none, b or none)
+    gold = [[line for line in side.gold if line.verdict != "open"] for side in sides]
+    # Those that are right are listed as gold answers.
+    others = [[line for line in side.predicted if line.verdict != "right"] for side in sides]
+    keys = (sides[0].keys, sides[1].keys)
     answers = [*_paired(gold, str, gold=True), *_paired(others, normalise, gold=False)]
     return BranchPair(name, keys, tuple(answers))
 

@@ -29,8 +29,8 @@ Values = tuple[float | None, ...]
 @dataclass(frozen=True, slots=True)
 class ItemLine:
     """One item of a run as the list shows it, by its number in the store. `scores`: None where
-    it has not ended or has no gold; `labels`: sorted, None until they are known; `tokens` and
-    `seconds`: None until it has ended."""
+    it has no gold; `labels`: sorted, None until known; `tokens`, `seconds`: None until it has
+    ended."""
 
     number: int
     id: str

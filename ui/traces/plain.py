@@ -91,11 +91,8 @@ def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
     lines = run.lines()
     with_epoch = len({line.epoch for line in lines}) > 1
     heads = ["status", *run.heads, "labels", "tokens", "seconds", "id", "question"]
-    rows = [
-        _cells(line, run.heads, with_epoch=with_epoch)
-        for line in lines
-        if epoch is None or line.epoch == epoch
-    ]
+    chosen = (line for line in lines if epoch in (None, line.epoch))
+    rows = [_cells(line, run.heads, with_epoch=with_epoch) for line in chosen]
     widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
     right = {"tokens", "seconds", *run.heads}
     for row in [heads, *rows]:

@@ -49,10 +49,9 @@ DEPTH = 1_000
 
 
 class RunView:
-    """One run, read on demand, never written. All methods may be called on any thread;
-    `label_some` keeps no other waiting. They raise InputError where the file is damaged beyond
-    single records; a damaged record is its row's `error`. `is_damaged`: whether anything that
-    was read until now is."""
+    """One run, read on demand, never written. All methods may be called on any thread. They
+    raise InputError where the file is damaged beyond single records; a damaged record is its
+    row's `error`. `is_damaged`: whether anything that was read until now is."""
 
     def __init__(self, reader: RunReader, name: str | None = None) -> None:
         self._reader, self.path, self.task = reader, reader.path, reader.task
@@ -95,8 +94,8 @@ class RunView:
 
     def line(self, row: int) -> ItemLine:
         """A row by its number from 0, in the store's order. Raises IndexError for another.
-        Scores that were not saved are computed for a fifth of a second in all, the others by
-        `label_some` or `trace`."""
+        Scores that were not saved are computed for a fifth of a second in all, else by
+        `label_some`."""
         if not 0 <= row < self.count:
             raise IndexError(row)
         line = self._lines[row]
@@ -196,9 +195,8 @@ class RunView:
             return frozenset(done)
 
     def rank_words(self, trace: Trace, passage: str) -> str:
-        """How high the searches of a trace, made again and deeper, rank a passage that none of
-        them brought. Empty where the run's index is not to be had: it is elsewhere, gone, or of
-        another corpus."""
+        """How high the searches of a trace, made again and deeper, rank a passage that none
+        brought. Empty where the run's index is elsewhere, gone, or of another corpus."""
         queries = _searched(trace.events)
         if not queries:
             return "no search was made"

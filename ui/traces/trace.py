@@ -56,9 +56,8 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
     """A gold or predicted answer with its verdict, on one line (harmless). `why`: where it was
-    lost or belongs; `places`: where it was to be seen, the one that decided first; `step`: where
-    to jump without a place. `in_corpus`: of one never retrieved, a passage of the corpus that
-    has it."""
+    lost or belongs; `places`: where it was to be seen, the first that decided; `step`: where to
+    jump without one. `in_corpus`: of one never retrieved, a passage of the corpus that has it."""
 
     text: str
     verdict: AnswerVerdict
@@ -70,8 +69,7 @@ class AnswerLine:
 
 @dataclass(frozen=True, slots=True)
 class BranchLines:
-    """A gold branch (`name`; None: there is none) beside the predicted branches (`keys`) that
-    stand for it."""
+    """A gold branch (None: there is none) and the predicted branches that stand for it."""
 
     name: str | None
     keys: tuple[str, ...]
@@ -81,10 +79,9 @@ class BranchLines:
 
 @dataclass(frozen=True)
 class Trace:
-    """All of one item. `errors`: None for tasks whose answers are sentences. `names`: of each
-    gold answer its forms. `unjudged`: the item while its errors have yet to be worked out
-    (`answers.judged`). `is_damaged`: its events cannot be read. `gold_set`: which of several
-    gold sets `gold` is."""
+    """All of one item. `errors`: None for tasks whose answers are sentences. `names`: each gold
+    answer's forms. `unjudged`: the item while its errors have yet to be worked out.
+    `is_damaged`: its events cannot be read. `gold_set`: which of several gold sets `gold` is."""
 
     line: ItemLine
     events: Sequence[Event]
@@ -138,8 +135,7 @@ def steps(events: Sequence[Event], names: Sequence[Sequence[str]] = ()) -> list[
 
 @dataclass
 class TreeNode:
-    """An event with what belongs to it: tool calls below a model turn, extraction below a call, a
-    whole conversation below the stage that it is."""
+    """An event with what belongs to it: of a turn its calls, of a stage its conversation."""
 
     event: Event
     below: list["TreeNode"] = field(default_factory=list)
