@@ -61,9 +61,9 @@ def spending(report: StudyReport) -> SpendingUnit | None:
 
 def ratio(report: StudyReport, system: SystemReport) -> float | None:
     """What a system spends as a multiple of its base's; None where that spends nothing."""
-    unit = spending(report)
-    base = unit.of(report.base_of(system).run.costs) if unit else None
-    other = unit.of(system.run.costs) if unit else None
+    if (unit := spending(report)) is None:
+        return None
+    base, other = unit.of(report.base_of(system).run.costs), unit.of(system.run.costs)
     return None if other is None or not base else other / base
 
 

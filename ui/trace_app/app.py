@@ -86,13 +86,19 @@ class TraceApp(App[None]):
         return self.questions
 
     def on_mount(self) -> None:
-        if self._start is not None:
-            self._open_at(self._start)
+        run, start = self.runs[0], self._start
+        row = self.row_of(run, start.question, start.epoch) if start else None
+        if start and row is not None:
+            self.follow(run, row)
+            if start.compare and len(self.runs) > 1:
+                self.compare(run, row, self.runs[1])
+            else:
+                self.open_trace(run, row, start.step)
         if self.live:
             self.set_interval(FOLLOW_SECONDS, self.action_reload)
         if not self.is_headless:
             self.set_interval(LOOK_SECONDS, self._end_with_terminal)
-        self.call_after_refresh(self._filling.want, self.runs[0])
+        self.call_after_refresh(self._filling.want, run)
 
     def _end_with_terminal(self) -> None:
         if terminal_is_gone():
@@ -100,17 +106,6 @@ class TraceApp(App[None]):
 
     def on_unmount(self) -> None:
         self._filling.stop()
-
-    def _open_at(self, start: OpenQuestion) -> None:
-        run = self.runs[0]
-        row = self.row_of(run, start.question, start.epoch)
-        if row is None:
-            return
-        self.follow(run, row)
-        if start.compare and len(self.runs) > 1:
-            self.compare(run, row, self.runs[1])
-        else:
-            self.open_trace(run, row, start.step)
 
     def open_trace(self, run: RunView, row: int, step: int | None = None) -> None:
         self.push_screen(TraceScreen(run, row, step))

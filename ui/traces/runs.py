@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -301,7 +301,14 @@ class RunView:
             line = self._lines[row]
             if line is None:
                 return False
-            labels = self._labels_of(line, self._labeller)
+            labels: tuple[str, ...] = ()
+            with suppress(InputError):  # a damaged item has none: its row or its trace says so
+                raw = _raw(self._labeller, line.number)
+                item = answered(raw) if raw else None
+                if item is not None and is_attributable(self.task):
+                    events = self._labeller.events(line.number, contents=False)
+                    errors = examine(self._scores.by_gold_set(item), events).errors
+                    labels = tuple(sorted(map(str, errors.labels)))
             with self._lock:
                 if self._lines[row] is not line:
                     return False
@@ -310,19 +317,6 @@ class RunView:
                 if row in self._unscored:
                     self._score(row)
         return True
-
-    def _labels_of(self, line: ItemLine, reader: RunReader) -> tuple[str, ...]:
-        """Empty if the item is damaged: its row or its trace says so."""
-        try:
-            raw = _raw(reader, line.number)
-            item = answered(raw) if raw else None
-            if item is None or not is_attributable(self.task):
-                return ()
-            item = self._scores.by_gold_set(item)
-            errors = examine(item, reader.events(line.number, contents=False)).errors
-        except InputError:
-            return ()
-        return tuple(sorted(map(str, errors.labels)))
 
     def _question(self, line: ItemLine) -> Question:
         """With its passages; of a damaged record what the row has."""
