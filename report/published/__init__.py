@@ -28,8 +28,7 @@ class _Part(BaseModel):
 
 class PublishedMetric(_Part):
     """A column of the paper: a `share` is 0 to 1 (63.9% is .639 with three `digits`). `ours`:
-    our columns; a system is shown by the first that it has. A standard deviation is a metric,
-    too."""
+    our columns; a system is shown by the first that it has."""
 
     title: str
     unit: Literal["share", "value"] = "share"
@@ -49,8 +48,7 @@ class PublishedSetting(_Part):
 
 class PublishedTable(_Part):
     """Numbers of one form: a row has every setting, a setting every subset, a subset every
-    metric. `task`: what questions were scored as; `row`: what a row is; `rows`: by name, scores
-    by setting."""
+    metric. `task`: as what questions were scored; `row`: what a row is."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
     title: str
