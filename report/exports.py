@@ -52,7 +52,6 @@ def _file(table: Table) -> bytes:
     heading: list[_Value] = []
     rows: list[list[_Value]] = [[] for _ in table.rows]
     for index, column in enumerate(table.columns):
-        parts = [_values(row[index]) for row in table.rows]
         cells = [row[index] for row in table.rows]
         ends: tuple[str, ...] = ("",)
         if any(isinstance(cell, ChangeCell) for cell in cells):
@@ -60,8 +59,8 @@ def _file(table: Table) -> bytes:
         elif any(isinstance(cell, Aggregate) for cell in cells):
             ends = ("", "_low", "_high", "_n")
         heading += [f"{column.key}{end}" for end in ends]
-        for row, values in zip(rows, parts, strict=True):
-            row += [*values, *[None] * len(ends)][: len(ends)]
+        for row, cell in zip(rows, cells, strict=True):
+            row += [*_values(cell), *[None] * len(ends)][: len(ends)]
     return _written([heading, *rows])
 
 

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import NamedTuple
 
 from branchwise.base.errors import InputError
@@ -89,8 +89,6 @@ class GridCell(NamedTuple):
 
 @dataclass(frozen=True)
 class GridColumn:
-    """A column's heading, and a cell a row."""
-
     title: str
     cells: tuple[GridCell, ...]
     is_text: bool = False
@@ -115,13 +113,11 @@ def _grid_of(table: Table, intervals: Intervals) -> Grid:
     for _, run in groupby(range(len(keys)), lambda number: keys[number]):
         first, *others = run
         spans.append((" · ".join(texts[first][index].text for index in grouped), 1 + len(others)))
-    columns = [
-        column
-        for index, one in enumerate(printed.columns)
+    columns: list[GridColumn] = []
+    for index, column in enumerate(printed.columns):
         # A key column that is none of those of the rows is the same in all: the caption has it.
-        if index not in (*grouped, label) and not one.is_key
-        for column in _grid_columns(one, [row[index] for row in texts], intervals)
-    ]
+        if index not in (*grouped, label) and not column.is_key:
+            columns += _grid_columns(column, [row[index] for row in texts], intervals)
     labels = tuple(GridCell(row[label].text) for row in texts)
     column = printed.columns[label]
     return Grid(GridColumn(column.title, labels, True, column.group), tuple(columns), tuple(spans))
@@ -137,10 +133,10 @@ def _grid_columns(
         names = (GridCell(_ADDRESS.sub("", cell.text)) for cell in cells)
         yield made(column.title, names, is_text=True)
         return
-    means = [" ".join(part for part in (cell.text, cell.mark) if part) for cell in cells]
-    ends = [" ".join(part for part in (cell.interval, cell.n) if part) for cell in cells]
-    if intervals == "none":
-        ends = [cell.n for cell in cells]
+    means = [f"{cell.text} {cell.mark}".strip() for cell in cells]
+    ends = [
+        cell.n if intervals == "none" else f"{cell.interval} {cell.n}".strip() for cell in cells
+    ]
     pairs = list(zip(means, ends, strict=True))
     if intervals == "columns" and any(cell.interval for cell in cells):
         yield made(column.title, map(GridCell, means))
@@ -188,8 +184,8 @@ def read_width(text: str) -> float:
     """Points of "column", "page" or a length such as "8.5cm". Raises InputError."""
     if text in _WIDTHS:
         return _WIDTHS[text]
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(pt|cm|mm|in)", text.strip())
-    points = float(found[1]) * _POINTS[found[2]] if found else 0.0
+    length = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(pt|cm|mm|in)", text.strip())
+    points = float(length[1]) * _POINTS[length[2]] if length else 0.0
     if not _LEAST <= points <= _MOST_WIDTH:
         raise InputError(
             f"{text[:40]!r} is not a width of a table",
@@ -201,16 +197,16 @@ def read_width(text: str) -> float:
 
 def latex_files(tables: Sequence[Table], look: LatexLook = LatexLook()) -> dict[str, bytes]:
     """File name to its content: a file for each table that is for readers."""
-    printed = [table for table in tables if table.printed]
     return {
-        f"{one.name}.tex": "".join([_HEAD, *_spaced(_floats(one, look))]).encode()
-        for one in printed
+        f"{table.name}.tex": "".join([_HEAD, *_spaced(_floats(table, look))]).encode()
+        for table in tables
+        if table.printed
     }
 
 
 def latex(tables: Sequence[Table], look: LatexLook = LatexLook()) -> str:
-    """The same in one text."""
-    floats = (one for table in tables if table.printed for one in _floats(table, look))
+    printed = (table for table in tables if table.printed)
+    floats = chain.from_iterable(_floats(table, look) for table in printed)
     return "\n".join([_HEAD, *_spaced(floats)])
 
 
@@ -232,6 +228,12 @@ def _floats(table: Table, look: LatexLook) -> Iterator[str]:
         if look.intervals != "none" or not note.startswith(OF_INTERVALS)
     ]
     room = _LINES - sum(len(note) for note in notes) // _ON_LINE
+    words = " ".join(sentence(note if note.endswith(".") else f"{note}.") for note in notes)
+    # Longer lines than a page's width are hard to read.
+    below = (
+        f"\\par\\smallskip\n\\begin{{minipage}}{{{min(look.width, PAGE):.0f}pt}}\\raggedright"
+        f"\\scriptsize {words}\\end{{minipage}}\n"
+    )
     pages = list(_pages(grid, room))
     caption = sentence(table.as_printed().caption)
     # `table*` spans the columns of a class that has two.
@@ -249,19 +251,9 @@ def _floats(table: Table, look: LatexLook) -> Iterator[str]:
             "\\else\\width\\fi}{!}{%\n"
             + "".join(_tabular(grid, page))
             + "}\n"
-            + (_written_notes(notes, look.width) if notes and number == len(pages) else "")
+            + (below if notes and number == len(pages) else "")
             + f"\\end{{{environment}}}\n"
         )
-
-
-def _written_notes(notes: Sequence[str], width: float) -> str:
-    """In lines of at most a page's width, since longer ones are hard to read."""
-    words = " ".join(sentence(note if note.endswith(".") else f"{note}.") for note in notes)
-    return (
-        "\\par\\smallskip\n"
-        f"\\begin{{minipage}}{{{min(width, PAGE):.0f}pt}}\\raggedright"
-        f"\\scriptsize {words}\\end{{minipage}}\n"
-    )
 
 
 _Span = tuple[str, Sequence[int]]
@@ -286,8 +278,9 @@ def _pages(grid: Grid, room: int) -> Iterator[list[_Span]]:
 
 def _pieces(lines: Sequence[tuple[int, int]], room: int) -> list[list[tuple[int, int]]]:
     """Numbers of rows with their lines, in pieces of about as many, none of more than `room`."""
-    total, longest = sum(one for _, one in lines), max(one for _, one in lines)
-    room = min(room, math.ceil(total / math.ceil(total / room)) + longest - 1)
+    heights = [height for _, height in lines]
+    total = sum(heights)
+    room = min(room, math.ceil(total / math.ceil(total / room)) + max(heights) - 1)
     pieces: list[list[tuple[int, int]]] = [[]]
     for row in lines:
         if pieces[-1] and row[1] + sum(lines for _, lines in pieces[-1]) > room:
@@ -297,18 +290,15 @@ def _pieces(lines: Sequence[tuple[int, int]], room: int) -> list[list[tuple[int,
 
 
 def _lines(grid: Grid, row: int) -> int:
-    cells = [one.cells[row] for one in (grid.label, *grid.columns)]
+    cells = [column.cells[row] for column in (grid.label, *grid.columns)]
     longest = max(len(cell.text) for cell in cells)
     return 1 + longest // _LETTERS + any(cell.under for cell in cells)
 
 
 def _tabular(grid: Grid, page: Sequence[_Span]) -> Iterator[str]:
     columns = (grid.label, *grid.columns)
-    sides = ("l" if column.is_text else "r" for column in columns)
     wide = f">{{\\raggedright\\arraybackslash}}p{{{_LETTERS / 2:.0f}em}}"
-    sides = (
-        wide if _is_long(column) else side for column, side in zip(columns, sides, strict=True)
-    )
+    sides = (wide if _is_long(c) else "l" if c.is_text else "r" for c in columns)
     yield f"\\begin{{tabular}}{{@{{}}{''.join(sides)}@{{}}}}\n\\toprule\n"
     yield from _group_headings(columns)
     yield _line([_heading(column.title) for column in columns])
@@ -334,8 +324,8 @@ def _is_long(column: GridColumn) -> bool:
 def _group_headings(columns: Sequence[GridColumn]) -> Iterator[str]:
     """A line of headings over several columns each, with a rule below, where there are any."""
     cells, rules, first = [], [], 1
-    for name, found in groupby(columns, lambda one: one.group):
-        span = len(list(found))
+    for name, neighbours in groupby(columns, lambda column: column.group):
+        span = len(list(neighbours))
         cells.append(rf"\multicolumn{{{span}}}{{c}}{{{escape(name)}}}")
         if name:
             rules.append(rf"\cmidrule(lr){{{first}-{first + span - 1}}}")

@@ -24,11 +24,8 @@ def report_of_runs(
     title: str | None = None,
     records: Sequence[SystemRecord] = (),
 ) -> StudyReport:
-    """Runs under their names as `systems_of_runs` has them, with their questions.
-
-    `title` is by default the runs' names. Raises InputError as `systems_of_runs` and as
-    `study_report` do.
-    """
+    """Runs as `systems_of_runs` has them, with their questions; `title`: by default their names.
+    Raises InputError as that and `study_report` do."""
     systems = systems_of_runs(runs, records)
     questions: dict[str, Question] = {}
     sources: dict[str, None] = {}
@@ -44,10 +41,7 @@ def report_of_runs(
 def reports_of_tasks(
     runs: Sequence[tuple[str, ScoredAnswers]], records: Sequence[SystemRecord] = ()
 ) -> list[StudyReport]:
-    """A report for each task and benchmark of the runs, called by them.
-
-    Raises InputError as `report_of_runs` does.
-    """
+    """A report a task and benchmark of the runs, called by them. Raises as `report_of_runs`."""
     groups: dict[str, list[tuple[str, ScoredAnswers]]] = {}
     for name, run in runs:
         task, benchmark = run.scores.scorer.task, benchmark_of(marks_of([(name, run)]))
@@ -59,12 +53,8 @@ def reports_of_tasks(
 def systems_of_runs(
     runs: Sequence[tuple[str, ScoredAnswers]], records: Sequence[SystemRecord] = ()
 ) -> list[SystemReport]:
-    """Runs under their names: those of a study with the bases of its `records`, else compared with
-    the first.
-
-    A system's changes are the settings of its run that differ from its base's. Raises InputError
-    for a name that comes twice.
-    """
+    """Runs under their names: those of a study with the bases of its `records`, else compared
+    with the first. Raises InputError for a name that comes twice."""
     twice = [name for name, count in Counter(name for name, _ in runs).items() if count > 1]
     if twice:
         raise InputError("is named twice", where=twice[0], remedy="name each run once")
@@ -78,7 +68,7 @@ def systems_of_runs(
     models = dict(zip(unique, model_names(unique), strict=True))
     words = {name: written_settings(system) for name, system in settings.items()}
     first = runs[0][0]
-    known = {one.name: one for one in records}
+    known = {record.name: record for record in records}
     systems = []
     for name, run in runs:
         model, setting = models[specs[name]], setting_name(words[first], words[name])

@@ -28,12 +28,8 @@ Branches = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class SystemAnswer:
-    """What a system answered in one epoch.
-
-    `aligned`: predicted branch to the gold branch that it stands for, or None. `right`: predicted
-    branch to those of its texts that count as right. `errors` is None for tasks whose answers are
-    sentences.
-    """
+    """What a system answered in one epoch. `aligned`: predicted branch to the gold one that it
+    stands for; `right`: to its right texts; `errors`: None where answers are sentences."""
 
     system: str
     epoch: int
@@ -46,7 +42,6 @@ class SystemAnswer:
     gold_set: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         errors = self.errors.to_json() if self.errors else None
         mappings = ("answers", "aligned", "right", "metrics")
         record = vars(self) | {name: dict(getattr(self, name)) for name in mappings}
@@ -58,11 +53,8 @@ class SystemAnswer:
 
 @dataclass(frozen=True)
 class QuestionReport:
-    """A question with its gold branches and the systems' answers, in the systems' order.
-
-    `alternatives`: further gold sets; `SystemAnswer.gold_set` says which one an answer was scored
-    against (0: `gold`).
-    """
+    """A question, its gold branches and `alternatives` (further gold sets, from 1 on in
+    `SystemAnswer.gold_set`), and the answers, in the systems' order."""
 
     id: str
     question: str
@@ -73,7 +65,6 @@ class QuestionReport:
     alternatives: tuple[Branches, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         gold, *alternatives = (
             {name: list(texts) for name, texts in branches.items()}
             for branches in (self.gold, *self.alternatives)
@@ -91,20 +82,12 @@ class QuestionReport:
 
 
 def question_report(question: Question, answers: Sequence[SystemAnswer]) -> QuestionReport:
-    """A question beside the answers to it."""
     gold, *alternatives = (
         {branch.name: tuple(answer.text for answer in branch.answers) for branch in branches}
         for branches in question.gold_sets
     )
-    return QuestionReport(
-        question.id,
-        question.question,
-        question.ambiguous,
-        gold,
-        question.meta,
-        tuple(answers),
-        tuple(alternatives),
-    )
+    own = question.id, question.question, question.ambiguous
+    return QuestionReport(*own, gold, question.meta, tuple(answers), tuple(alternatives))
 
 
 def analysed_answer(
@@ -127,12 +110,8 @@ def analysed_answer(
 
 @dataclass(frozen=True)
 class SystemReport:
-    """A system's name, its run, and what it changes of its base (empty for a base itself).
-
-    `model`: its agent's, in short. `setting`: its changes in words, the model aside; "base" where
-    there are none. `base`: the name of the system that it is compared with, a base's own; in a
-    report without it, the report's first.
-    """
+    """A system, its run, and its `changes` of its `base` (a base's own name; by default the
+    first). `model`: its agent's, in short; `setting`: its changes in words, the model aside."""
 
     name: str
     run: ScoredAnswers
@@ -161,13 +140,9 @@ class SystemReport:
 
 @dataclass(frozen=True)
 class StudyReport:
-    """Systems over the same questions, a base before what changes it; a single run has no
-    comparisons.
-
-    `comparisons`: system to its comparison with its base. `benchmark`: what the questions say that
-    they are of. `published`: what stands beside their scores, by default of that benchmark. `by`:
-    what the scores are broken down by, with tests between systems.
-    """
+    """Systems over the same questions, a base before what changes it; `comparisons`: of each
+    with its base. `benchmark`: what the questions say that they are of; `published`: what stands
+    beside their scores. `by`: what these are broken down by, with tests between systems."""
 
     title: str
     systems: tuple[SystemReport, ...]
@@ -194,9 +169,8 @@ class StudyReport:
 
     def by_matcher(self) -> "StudyReport":
         """With two systems for each that both matchers aligned, the model's alignment last."""
-        return replace(
-            self, systems=tuple(s for system in self.systems for s in system.by_matcher())
-        )
+        systems = [s for system in self.systems for s in system.by_matcher()]
+        return replace(self, systems=tuple(systems))
 
     def with_evidence(self) -> "StudyReport | None":
         """With the systems that recorded what they retrieved; None where none did."""
@@ -225,11 +199,10 @@ class StudyReport:
 
     def base_of(self, system: SystemReport) -> SystemReport:
         """The system that one is compared with; itself for a base."""
-        return next(one for one in self.systems if one.name == system.base)
+        return next(base for base in self.systems if base.name == system.base)
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What must be kept in mind of each comparison, as a note."""
         return tuple(
             f"{name}: {caution}."
             for name, comparison in self.comparisons.items()
@@ -254,7 +227,6 @@ class StudyReport:
         )
 
     def called(self, subset: str) -> str:
-        """What the task calls a subset."""
         return self.task.subset_words[subset]
 
     @property
@@ -266,7 +238,7 @@ class StudyReport:
     def analysed(self) -> list[tuple[int, str, Analysis]]:
         """Number, name and analysis of the systems whose traces were analysed."""
         numbered = enumerate(self.systems)
-        return [(n, one.name, one.run.analysis) for n, one in numbered if one.run.analysis]
+        return [(n, s.name, s.run.analysis) for n, s in numbered if s.run.analysis]
 
     @property
     def examined(self) -> list[tuple[str, ScoredAnswers]]:
@@ -279,7 +251,6 @@ class StudyReport:
         return next((run.error_classes for _, run in self.examined), None)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable, all of it."""
         return {
             "title": self.title,
             "task": self.task.name,
@@ -307,11 +278,8 @@ class StudyReport:
 def study_report(
     title: str, systems: Sequence[SystemReport], questions: Sequence[Question], source: str
 ) -> StudyReport:
-    """Compare the systems with their bases and put their answers beside each question.
-
-    Raises InputError where they were scored as different tasks, or answered different questions
-    under one id.
-    """
+    """Compare systems with their bases and put their answers beside each question. Raises
+    InputError where tasks differ, or questions under one id."""
     systems = _with_bases(systems)
     compared = compare_with_bases(systems)
     answers: dict[str, list[SystemAnswer]] = {}
@@ -337,10 +305,8 @@ def compare_with_bases(
     metrics: Sequence[str] | None = None,
     subsets: Sequence[str] = SUBSETS,
 ) -> dict[str, Comparison]:
-    """By name each system that has a base compared with it, as in `compare_each`.
-
-    Its cautions begin with what did nothing in either: no difference is the work of that.
-    """
+    """By name each system that has a base compared with it, as in `compare_each`. Its cautions
+    begin with what did nothing in either: no difference is the work of that."""
     by_name = {system.name: system for system in systems}
     pairs = {
         system.name: (by_name[system.base], system)

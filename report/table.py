@@ -1,6 +1,6 @@
 """A table: columns that declare their units, cells with all their digits, and as text."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
@@ -34,12 +34,9 @@ PageSection = Literal[
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column: its `key` for programs, its `title` for readers, its unit.
-
-    `digits` after the point where it is printed. One that is not `printed` is in files for
-    programs (CSV, JSON) only. `heading`: the title with line breaks, where columns are narrow.
-    Key columns tell the rows apart. Neighbours of one `group` stand under its name.
-    """
+    """A column: its `key` for programs, its `title` for readers (`heading`: with line breaks),
+    its unit, `digits` after the point. Not `printed`: in files for programs alone. Key columns
+    tell rows apart; neighbours of one `group` stand under its name."""
 
     key: str
     title: str
@@ -64,12 +61,9 @@ def column_groups(columns: Sequence[TableColumn]) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: `name` is safe in a path, `title` is what it shows, rows have a cell a column.
-
-    `notes` say what the numbers mean, a line each. Every table is a CSV file; one that is `printed`
-    stands in Markdown and LaTeX, too; `section`: where on the page, None for nowhere. Names in it
-    come from outside: every output escapes them.
-    """
+    """A table: `name` is safe in a path, rows have a cell a column, `notes` say what the numbers
+    mean. Every table is a CSV file, a `printed` one also Markdown and LaTeX; `section`: where on
+    the page, if anywhere. Names in it come from outside: every output escapes them."""
 
     name: str
     title: str
@@ -80,11 +74,9 @@ class Table:
     section: PageSection | None = "more"
 
     def as_printed(self) -> "Table":
-        """With the columns that are for readers."""
         return self.with_columns([column.key for column in self.columns if column.printed])
 
     def with_columns(self, keys: Collection[str]) -> "Table":
-        """With these columns alone, in their order."""
         kept = [index for index, column in enumerate(self.columns) if column.key in keys]
         return replace(
             self,
@@ -94,22 +86,19 @@ class Table:
 
     def over(self, subset: str) -> "Table":
         """The rows of one subset of the questions, without the column that names it."""
-        index = self.place(SUBSET)
+        index = self.index(SUBSET)
         rows = tuple(row for row in self.rows if index is None or row[index] == subset)
         keys = [column.key for column in self.columns if column.key != SUBSET]
         return replace(self, rows=rows).with_columns(keys)
 
-    def place(self, key: str) -> int | None:
-        """The index of a column, or None."""
+    def index(self, key: str) -> int | None:
         keys = [column.key for column in self.columns]
         return keys.index(key) if key in keys else None
 
     @property
     def key_columns(self) -> list[int]:
-        """The columns by whose values rows are grouped, then the one that names a row.
-
-        The subset comes first, and the system only where there are several.
-        """
+        """The columns by whose values rows are grouped, then the one that names a row. The
+        subset comes first, and the system only where there are several."""
         keys = [index for index, column in enumerate(self.columns) if column.is_key]
         if len(keys) > 1 and len({row[keys[0]] for row in self.rows}) == 1:
             del keys[0]
@@ -126,7 +115,6 @@ SYSTEM, SUBSET = "system", "subset"
 
 
 def system_column() -> TableColumn:
-    """The name of the system, first in most tables."""
     return TableColumn(SYSTEM, "system", "text", is_key=True)
 
 
@@ -135,17 +123,20 @@ def subset_column() -> TableColumn:
     return TableColumn(SUBSET, "questions", "text", is_key=True)
 
 
+def count_columns(**titles: str) -> Iterator[TableColumn]:
+    """Columns of counts, by their keys."""
+    return (TableColumn(key, title, "count") for key, title in titles.items())
+
+
 MAX_TEXT = 300
 _MAX_CELL = 100
 
 
 @dataclass(frozen=True)
 class CellText:
-    """A cell as it is printed: a text from outside (`is_text`), or a number of ours.
-
-    `interval` and `n` are there for means: "[.03, .13]", and "n=19" where that is not the row's;
-    `mark` for changes that stand with their test: ▲ or ▼ where it is significant.
-    """
+    """A cell as it is printed: a text from outside (`is_text`), or a number of ours; for means
+    with "[.03, .13]", and "n=19" where that is not the row's, for significant changes with ▲ or
+    ▼."""
 
     text: str
     is_text: bool = False
@@ -155,7 +146,6 @@ class CellText:
 
     @property
     def parts(self) -> list[str]:
-        """What stands beside each other in a cell."""
         return [part for part in (self.text, self.mark, self.interval, self.n) if part]
 
 
@@ -165,17 +155,13 @@ def one_line(text: str, most: int = MAX_TEXT) -> str:
 
 
 def change_mark(difference: float | None, p: float | None) -> str:
-    """▲ or ▼ for a change that is significant."""
     if difference is None or p is None or p >= SIGNIFICANT:
         return ""
     return "▲" if difference > 0 else "▼"
 
 
 def row_texts(table: Table, line: Callable[[str, int], str] = one_line) -> list[list[CellText]]:
-    """The rows of a table as papers print them; `line` bounds a text from outside.
-
-    Every exporter escapes what it gets from here.
-    """
+    """A table's rows as papers print them, to be escaped; `line` bounds a text from outside."""
     index = next(
         (n for n, column in enumerate(table.columns) if column.key in ("n", "questions")), None
     )

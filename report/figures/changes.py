@@ -70,9 +70,7 @@ def change_grid(report: StudyReport) -> ModelGrid[Comparison] | None:
 @dataclass(frozen=True)
 class ChangeFigure:
     """Differences to the base in one metric: a row a system, each with those of its subsets.
-
-    `setting`: the one that all are of, where rows are models.
-    """
+    `setting`: the one that all are of, where rows are models."""
 
     metric: Column
     rows: tuple[tuple[str, tuple[ScoreDifference, ...]], ...]
@@ -88,9 +86,7 @@ class ChangeFigure:
 def change_figures(report: StudyReport) -> list[ChangeFigure]:
     """One for each metric that the systems are compared by, without unknown differences."""
     compared = report.comparisons
-    named = [
-        (system.name, compared[system.name]) for system in report.systems if system.name in compared
-    ]
+    named = [(s.name, compared[s.name]) for s in report.systems if s.name in compared]
     figures = [_figure(report, metric, named) for metric in report.compared]
     return [figure for figure in figures if any(differences for _, differences in figure.rows)]
 
@@ -117,14 +113,7 @@ def _figure(
     for name, comparison in named:
         subsets = report.parts if comparison else ()
         differences = (comparison.find(metric.key, subset) for subset in subsets if comparison)
-        rows.append(
-            (
-                name,
-                tuple(
-                    difference for difference in differences if difference.difference is not None
-                ),
-            )
-        )
+        rows.append((name, tuple(d for d in differences if d.difference is not None)))
     return ChangeFigure(metric, tuple(rows), setting)
 
 
@@ -155,9 +144,9 @@ def draw_changes(report: StudyReport, figures: Sequence[ChangeFigure]) -> Drawin
     height = 0.7 + len(figures) * (0.25 + len(names) * row_height(names, 0.24))
     figure, rows = new_grid(height, len(figures), 1)
     panels = [axes for (axes,) in rows]
-    for axes, one in zip(panels, figures, strict=True):
-        _draw_panel(axes, one, report)
-        axes.set_title(one.metric.title)
+    for axes, change in zip(panels, figures, strict=True):
+        _draw_panel(axes, change, report)
+        axes.set_title(change.metric.title)
         name_rows(axes, names)
     share_ticks(panels[-1].xaxis)
     base = system_name(report.base_words)
@@ -171,8 +160,8 @@ def draw_model_changes(report: StudyReport, bands: Sequence[Sequence[ChangeFigur
     height = 0.85 + len(bands) * (0.28 + len(names) * row_height(names, 0.24))
     figure, rows = new_grid(height, len(bands), len(report.compared))
     for panels, band in zip(rows, bands, strict=True):
-        for axes, one in zip(panels, band, strict=True):
-            _draw_panel(axes, one, report)
+        for axes, change in zip(panels, band, strict=True):
+            _draw_panel(axes, change, report)
             axes.tick_params(axis="y", length=0)
         panels[0].set_title(system_name(band[0].setting))
         name_rows(panels[0], names)
@@ -198,11 +187,10 @@ def _draw_panel(axes: "Axes", figure: ChangeFigure, report: StudyReport) -> None
         for difference in differences:
             y = row + _APART * (subsets.index(difference.subset) - (len(subsets) - 1) / 2)
             look, change = _LOOKS[difference.subset], difference.difference or 0.0
-            if difference.low is not None and difference.high is not None:
-                axes.plot(
-                    [difference.low, difference.high], [y, y], color=look["color"], linewidth=0.9
-                )
-            ends = f"{signed(change)} {interval(difference.low, difference.high)}".strip()
+            low, high = difference.low, difference.high
+            if low is not None and high is not None:
+                axes.plot([low, high], [y, y], color=look["color"], linewidth=0.9)
+            ends = f"{signed(change)} {interval(low, high)}".strip()
             tip = tips(f"{name}, {report.task.questions_words(difference.subset)}: {ends}")
             axes.plot([change], [y], linestyle="none", gid=tip, **look)
     axes.axvline(0, color="0.6", linewidth=0.6, zorder=0)

@@ -61,9 +61,9 @@ def spending(report: StudyReport) -> SpendingUnit | None:
 
 def ratio(report: StudyReport, system: SystemReport) -> float | None:
     """What a system spends as a multiple of its base's; None where that spends nothing."""
-    unit = spending(report)
-    base = unit.of(report.base_of(system).run.costs) if unit else None
-    other = unit.of(system.run.costs) if unit else None
+    if (unit := spending(report)) is None:
+        return None
+    base, other = unit.of(report.base_of(system).run.costs), unit.of(system.run.costs)
     return None if other is None or not base else other / base
 
 
@@ -139,12 +139,12 @@ def cost_figure(report: StudyReport) -> Cost | None:
 def pareto_front(points: Sequence[Point]) -> list[Point]:
     """The points that no other equals in both and beats in one, cheapest first."""
 
-    def is_beaten(one: Point) -> bool:
-        no_worse = (p for p in points if p.spent <= one.spent and p.value >= one.value)
-        return any(p.spent < one.spent or p.value > one.value for p in no_worse)
-
-    front = (point for point in points if not is_beaten(point))
-    return sorted(front, key=lambda one: (one.spent, one.value, one.index))
+    front = []
+    for point in points:
+        no_worse = (p for p in points if p.spent <= point.spent and p.value >= point.value)
+        if not any(p.spent < point.spent or p.value > point.value for p in no_worse):
+            front.append(point)
+    return sorted(front, key=lambda point: (point.spent, point.value, point.index))
 
 
 _FRONT: dict[str, Any] = {"color": "0.6", "linestyle": (0, (4, 2))}
@@ -154,7 +154,6 @@ _LOG_FROM = 20
 
 
 def draw_cost(cost: Cost) -> Drawing:
-    """A marker a system, and what no system beats as a dashed line."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import FuncFormatter, NullFormatter
 

@@ -101,18 +101,15 @@ def new_grid(height: float, rows: int, columns: int) -> "tuple[Figure, list[list
     return figure, [list(row) for row in axes]
 
 
-def saved(drawing: Drawing, kind: str) -> bytes:
-    """The file of a drawing in one of `FORMATS`. The same report gives the same bytes.
-
-    References within an SVG are made of its contents and the drawing's name.
-    """
+def saved(drawing: Drawing, form: str) -> bytes:
+    """The file of a drawing in one of `FORMATS`; the same report gives the same bytes."""
     from matplotlib import rc_context
 
     stream = BytesIO()
-    made = {"Title": drawing.name, _MAKER[kind]: "branchwise"}
-    undated = {_DATE[kind]: None} if kind in _DATE else {}
+    metadata: dict[str, str | None] = {"Title": drawing.name, _MAKER[form]: "branchwise"}
+    metadata |= {_DATE[form]: None} if form in _DATE else {}
     with rc_context({"svg.hashsalt": drawing.name}):
-        drawing.figure.savefig(stream, format=kind, dpi=PNG_DPI, metadata=made | undated)
+        drawing.figure.savefig(stream, format=form, dpi=PNG_DPI, metadata=metadata)
     return stream.getvalue()
 
 
@@ -122,7 +119,6 @@ def tips(*words: str) -> str:
 
 
 def system_name(name: str) -> str:
-    """A system's name on one line, bounded."""
     return one_line(name, MAX_NAME) or "–"
 
 
@@ -132,7 +128,6 @@ def row_name(name: str, letters: int = _NAME_LINE) -> str:
 
 
 def colour(index: int) -> str:
-    """The colour of the system with this number."""
     return _COLOURS[index % len(_COLOURS)]
 
 
@@ -148,7 +143,6 @@ def line_look(index: int) -> dict[str, Any]:
 
 
 def add_legend(figure: "Figure", handles: "Sequence[Artist]", labels: Sequence[str]) -> None:
-    """A legend below the figure, in as many columns as the labels leave room for."""
     columns = _legend_columns(labels)
     numbers = [str(number) for number in range(len(labels))]
     legend = figure.legend(handles, numbers, loc="outside lower center", ncols=columns)
@@ -182,7 +176,6 @@ def share_ticks(axis: Any, most: int = 5) -> None:
 
 
 def name_rows(axes: "Axes", names: Sequence[str]) -> None:
-    """Systems as rows, the first one on top."""
     axes.set_yticks(range(len(names)), labels=[row_name(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)

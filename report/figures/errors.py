@@ -34,11 +34,8 @@ AnyError = ErrorType[Any] | ErrorClass[Any]
 
 @dataclass(frozen=True)
 class ErrorCounts:
-    """Items of a subset, and those among them whose answer is not exactly right (inexact).
-
-    `with_error`, `inexact_with`: how many of either have an error, by key of a type or class;
-    `known`, `inexact_known`: of how many that can be known.
-    """
+    """Items of a subset, and those among them that are not exactly right (inexact): how many of
+    either have an error, by key of a type or class, and of how many that is known."""
 
     items: int
     inexact: int
@@ -73,21 +70,16 @@ class ErrorCounts:
 
 
 def inexact_words(task: Task) -> str:
-    """What makes an item inexact."""
     return f"Not exact: {task.exact.name} is below 1."
 
 
 def has_any(error: AnyError, counts: Iterable[ErrorCounts]) -> bool:
-    """Whether any item has the error."""
     return any(count.with_error[error.key] for count in counts)
 
 
 def error_counts(run: ScoredAnswers, subset: str) -> ErrorCounts:
-    """Count the items of a subset by error; an item is a question in one epoch.
-
-    Exactly right is what the task's exact match says, or its main metric where it has none; an
-    item that this leaves unscored is not inexact. The task has classes of errors.
-    """
+    """Count the items (a question in one epoch) of a subset by error. Inexact: below 1 by the
+    task's exact match, or by its main metric; not what this leaves unscored."""
     assert run.error_classes is not None
     exact = run.scores.scorer.scored_task.exact.key
     is_inexact = {
@@ -117,7 +109,7 @@ def _by_error(
             elif keys & errors.unknown:
                 unknown[group.key] += 1
     every: list[AnyError] = [*classes.classes, *classes.counted]
-    return counts, {one.key: len(items) - unknown[one.key] for one in every}
+    return counts, {error.key: len(items) - unknown[error.key] for error in every}
 
 
 @dataclass(frozen=True)
@@ -201,24 +193,24 @@ def _draw(
     axes: "Axes", name: str, counts: ErrorCounts, group: ErrorClass[Any], row: int, colour: str
 ) -> None:
     share, of_all = counts.of_inexact(group) or 0, counts.of_all(group) or 0
-    place, height = (row, _BAR) if group.published is None else (row - _ABOVE, _OVER)
+    y, height = (row, _BAR) if group.published is None else (row - _ABOVE, _OVER)
     inexact, every = counts.inexact_with[group.key], counts.with_error[group.key]
     tip = (
         f"{name}: {group.title}: {inexact:,} of {counts.inexact:,} that are not exact "
         f"({percent(inexact, counts.inexact)}), {every:,} of all {counts.items:,} "
         f"({percent(every, counts.items)})"
     )
-    axes.barh(place, share, height, color=colour, gid=tips(tip))
-    ends = [place - height / 2 - _ACROSS, place + height / 2 + _ACROSS]
+    axes.barh(y, share, height, color=colour, gid=tips(tip))
+    ends = [y - height / 2 - _ACROSS, y + height / 2 + _ACROSS]
     axes.plot([of_all] * 2, ends, color=BLACK, linewidth=0.9)
-    _number(axes, max(share, of_all), place, percent(inexact, counts.inexact), 6)
+    _number(axes, max(share, of_all), y, percent(inexact, counts.inexact), 6)
     if group.published:
         own = counts.inexact_with[group.published.key]
         words = percent(own, counts.inexact)
         tip = f"{name}: {group.title} {group.published.title}: {own:,} ({words})"
-        share, place = counts.of_inexact(group.published) or 0, row + _BELOW
-        axes.barh(place, share, _THIN, gid=tips(tip), **_HOLLOW)
-        _number(axes, share, place, words, 5)
+        share, y = counts.of_inexact(group.published) or 0, row + _BELOW
+        axes.barh(y, share, _THIN, gid=tips(tip), **_HOLLOW)
+        _number(axes, share, y, words, 5)
 
 
 def _number(axes: "Axes", x: float, y: float, share: str, size: int) -> None:

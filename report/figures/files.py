@@ -26,13 +26,10 @@ _NOT_ENTITIES = "answers of this task are not entities, which could be followed 
 
 
 def figure_files(report: StudyReport) -> dict[str, bytes]:
-    """File name to its content: SVG, PDF and PNG of each figure that the report has anything for,
-    and a text with their captions. Loads matplotlib.
-
-    The same report gives the same bytes with the same version of matplotlib.
-    """
+    """File name to content: SVG, PDF and PNG of each figure that there is anything for, and
+    captions; the same bytes for the same report and version of matplotlib, which it loads."""
     changes, by_model = change_figures(report), model_change_figures(report)
-    lost = [one for subset in report.parts if (one := losses(report, subset))]
+    lost = [bars for subset in report.parts if (bars := losses(report, subset))]
     errors = [shares for subset in report.parts if (shares := error_shares(report, subset))]
     ways = [(subset, way) for subset in report.parts if (way := ceilings(report, subset))]
     cost, by_protocol = cost_figure(report), protocol_figure(report)
@@ -56,7 +53,7 @@ def captioned(drawn: Sequence[Drawing]) -> dict[str, bytes]:
     for drawing in drawn:
         for artist in drawing.figure.findobj(lambda artist: artist.get_gid() is not None):
             artist.set_gid(None)
-    files = {f"{figure.name}.{kind}": saved(figure, kind) for figure in drawn for kind in FORMATS}
+    files = {f"{figure.name}.{form}": saved(figure, form) for figure in drawn for form in FORMATS}
     return {**files, CAPTIONS: f"{captions}\n".encode()}
 
 

@@ -70,17 +70,13 @@ class Series:
     means: tuple[SizedMean | None, ...]
 
     def tip(self, column: str, mean: Aggregate) -> str:
-        """What a point of the line is."""
         return f"{self.name}, {column}: {number(mean.mean)} {interval(mean.low, mean.high)}"
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A line a system over columns. `name`: safe in a path; `x`, `y`: what the axes are.
-
-    Columns of a curve are numbers; others are bins or places. A curve's means are of the same
-    questions throughout.
-    """
+    """A line a system over columns: bins, places, or the numbers of a curve, whose means are of
+    the same questions throughout. `name`: safe in a path; `x`, `y`: what the axes are."""
 
     name: str
     title: str
@@ -147,7 +143,7 @@ def _filled(
     if not columns:
         return None
     lines = replace(empty, columns=tuple(columns), series=series)
-    known = (mean for one in series for mean in one.means if mean and mean[0].mean is not None)
+    known = (mean for line in series for mean in line.means if mean and mean[0].mean is not None)
     is_whole = all(map(lines.joins, known))
     return lines if is_whole else replace(lines, caption=lines.caption + _HOLLOW)
 
@@ -159,10 +155,8 @@ def _first_number(label: str) -> tuple[int, str]:
 
 
 def ceilings(report: StudyReport, subset: str) -> Lines | None:
-    """The ceilings from place to place, then the agent's own; None where no evidence was recorded.
-
-    A place that is unknown is left out, and so is extraction where all that it left was shown.
-    """
+    """The ceilings from place to place, then the agent's own; None where no evidence was
+    recorded. Left out are unknown places, and extraction where all that it left was shown."""
     main = report.task.main
     known = [
         (index, name, analysis.ceilings.aggregates)
@@ -194,10 +188,8 @@ def ceilings(report: StudyReport, subset: str) -> Lines | None:
 
 
 def protocol_means(report: StudyReport) -> list[tuple[str, Mapping[str, Aggregate]]]:
-    """Model to the main metric by protocol; none where all systems have the same protocol.
-
-    Systems that differ in more than the protocol stay out.
-    """
+    """Model to the main metric by protocol, of systems that differ in nothing else; may be
+    empty."""
     by_model: dict[str, dict[str, Aggregate]] = {}
     for system in report.systems:
         if not set(system.changes) - BY_PROTOCOL:
@@ -239,7 +231,7 @@ def draw_lines(lines: Lines) -> Drawing:
     """Recall by bins stands beside each other; a curve has a band where there are few."""
     from matplotlib.lines import Line2D
 
-    names = [system_name(one.name) for one in lines.series]
+    names = [system_name(line.name) for line in lines.series]
     figure, (axes,) = new_figure(_HEIGHT + legend_height(names))
     if lines.is_curve:
         _draw_curves(axes, lines)
@@ -251,33 +243,33 @@ def draw_lines(lines: Lines) -> Drawing:
     axes.set_ylabel(lines.y)
     axes.grid(axis="y", color="0.9", linewidth=0.5)
     axes.set_axisbelow(True)
-    add_legend(figure, [Line2D([], [], **line_look(one.index)) for one in lines.series], names)
+    add_legend(figure, [Line2D([], [], **line_look(line.index)) for line in lines.series], names)
     return Drawing(lines.name, lines.caption, figure)
 
 
 def _draw_bins(axes: "Axes", lines: Lines) -> None:
-    for index, one in enumerate(lines.series):
-        # Systems stand beside each other, so that their intervals can be told apart.
-        apart = min(0.1, 0.6 / len(lines.series))
-        shift = (index - (len(lines.series) - 1) / 2) * apart
-        joined = _known(one, lines)
-        look = line_look(one.index)
+    # Systems stand beside each other, so that their intervals can be told apart.
+    apart = min(0.1, 0.6 / len(lines.series))
+    for row, line in enumerate(lines.series):
+        shift = (row - (len(lines.series) - 1) / 2) * apart
+        joined = _known(line, lines)
+        look = line_look(line.index)
         if joined:  # an empty line has no place, and would leave the axes none
-            xs = [place + shift for place, _ in joined]
+            xs = [index + shift for index, _ in joined]
             ys = [mean.mean or 0.0 for _, mean in joined]
-            tip = tips(*(one.tip(lines.columns[place], mean) for place, mean in joined))
+            tip = tips(*(line.tip(lines.columns[index], mean) for index, mean in joined))
             axes.plot(xs, ys, clip_on=False, gid=tip, **look)
-        for place, mean in _known(one):
-            x = place + shift
-            if (place, mean) not in joined:
+        for index, mean in _known(line):
+            x = index + shift
+            if (index, mean) not in joined:
                 alone = {**look, "linestyle": "none", "markerfacecolor": "white", "alpha": 0.6}
-                tip = tips(one.tip(lines.columns[place], mean))
+                tip = tips(line.tip(lines.columns[index], mean))
                 axes.plot([x], [mean.mean or 0.0], clip_on=False, gid=tip, **alone)
             if mean.low is not None and mean.high is not None:
-                axes.plot([x, x], [mean.low, mean.high], color=colour(one.index), linewidth=0.6)
+                axes.plot([x, x], [mean.low, mean.high], color=colour(line.index), linewidth=0.6)
     labels = []
-    for place, label in enumerate(lines.columns):
-        counts = {of[1] for one in lines.series if (of := one.means[place])}
+    for index, label in enumerate(lines.columns):
+        counts = {of[1] for line in lines.series if (of := line.means[index])}
         # Bins with their questions, where these are as many for all systems.
         labels.append(f"{label}\nn={min(counts)}" if len(counts) == 1 else label)
     axes.set_xticks(range(len(lines.columns)), labels=labels)
@@ -287,29 +279,29 @@ def _draw_bins(axes: "Axes", lines: Lines) -> None:
 def _draw_curves(axes: "Axes", lines: Lines) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    for one in lines.series:
-        known = _known(one)
-        efforts = [int(lines.columns[place].replace(",", "")) for place, _ in known]
+    for line in lines.series:
+        known = _known(line)
+        efforts = [int(lines.columns[index].replace(",", "")) for index, _ in known]
         means = [mean.mean or 0.0 for _, mean in known]
         # Not at every point of a long line, and not at the same points as its neighbours.
         step = max(1, len(known) // 8)
-        first = one.index % step
-        tip = tips(*(one.tip(lines.columns[place], mean) for place, mean in known[first::step]))
-        axes.plot(efforts, means, **line_look(one.index), markevery=(first, step), gid=tip)
+        first = line.index % step
+        tip = tips(*(line.tip(lines.columns[index], mean) for index, mean in known[first::step]))
+        axes.plot(efforts, means, **line_look(line.index), markevery=(first, step), gid=tip)
         if len(lines.series) <= _MOST_BANDS:
             pairs = list(zip(means, (mean for _, mean in known), strict=True))
             lows = [value if mean.low is None else mean.low for value, mean in pairs]
             highs = [value if mean.high is None else mean.high for value, mean in pairs]
-            shade = colour(one.index)
+            shade = colour(line.index)
             axes.fill_between(efforts, lows, highs, color=shade, alpha=0.12, linewidth=0)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
 
 
-def _known(one: Series, joined_in: Lines | None = None) -> list[tuple[int, Aggregate]]:
-    """The columns, by their place, that the system has a mean for; those that its line joins."""
+def _known(line: Series, joined_in: Lines | None = None) -> list[tuple[int, Aggregate]]:
+    """The columns, by their index, that the system has a mean for; those that its line joins."""
     return [
-        (place, mean[0])
-        for place, mean in enumerate(one.means)
+        (index, mean[0])
+        for index, mean in enumerate(line.means)
         if mean and mean[0].mean is not None and (joined_in is None or joined_in.joins(mean))
     ]
 
@@ -331,12 +323,21 @@ def draw_ceilings(report: StudyReport, of_subsets: Sequence[tuple[str, Lines]]) 
     from matplotlib.lines import Line2D
 
     first = of_subsets[0][1]
-    names = [one.name for one in first.series]
+    names = [line.name for line in first.series]
     height = 0.95 + len(of_subsets) * (0.25 + len(names) * row_height(names))
     figure, panels = new_figure(height, len(of_subsets))
     for axes, (subset, lines) in zip(panels, of_subsets, strict=True):
-        for row, one in enumerate(lines.series):
-            _draw_places(axes, row, one, lines.columns)
+        for row, line in enumerate(lines.series):
+            points = [
+                (lines.columns[index], mean, mean.mean or 0.0) for index, mean in _known(line)
+            ]
+            values = [value for *_, value in points]
+            if values:
+                ends = [min(values), max(values)]
+                axes.plot(ends, [row, row], color="0.7", linewidth=1.5, zorder=1)
+            for place, mean, value in points:
+                look = {"linestyle": "none", "gid": tips(line.tip(place, mean)), **_LOOKS[place]}
+                axes.plot([value], [row], clip_on=False, **look)
         axes.set_title(report.task.questions_words(subset))
         axes.grid(axis="x", color="0.9", linewidth=0.5)
         axes.set_axisbelow(True)
@@ -347,13 +348,3 @@ def draw_ceilings(report: StudyReport, of_subsets: Sequence[tuple[str, Lines]]) 
     handles = [Line2D([], [], linestyle="none", **_LOOKS[place]) for place in first.columns]
     add_legend(figure, handles, first.columns)
     return Drawing("ceilings", first.caption, figure)
-
-
-def _draw_places(axes: "Axes", row: int, one: Series, places: Sequence[str]) -> None:
-    known = [(places[place], mean) for place, mean in _known(one)]
-    values = [mean.mean or 0.0 for _, mean in known]
-    if known:
-        axes.plot([min(values), max(values)], [row, row], color="0.7", linewidth=1.5, zorder=1)
-    for (place, mean), value in zip(known, values, strict=True):
-        look = {"linestyle": "none", "gid": tips(one.tip(place, mean)), **_LOOKS[place]}
-        axes.plot([value], [row], clip_on=False, **look)

@@ -38,11 +38,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LossKind:
-    """A kind of loss or error: its key, a few words, its count in a subset.
-
-    `row`: in words, where it stands alone in a row. `caution`: a sentence, to be told wherever
-    there is any.
-    """
+    """A kind of loss or error: its key, a few words (`row`: alone in a row), its count in a
+    subset. `caution`: a sentence, to be told wherever there is any."""
 
     key: str
     words: str
@@ -51,42 +48,29 @@ class LossKind:
     caution: str = ""
 
 
-def _lost_at(part: LostAt) -> Callable[[SubsetTotals], int]:
-    return lambda totals: totals.lost_at[part]
+def _lost_at(part: LostAt, key: str, words: str, row: str = "") -> LossKind:
+    return LossKind(key, words, lambda totals: totals.lost_at[part], row)
 
 
-def _missing(label: Label, caution: str = "") -> LossKind:
-    return LossKind(_KEYS[label], label.words, missing_with(label), caution=caution)
+def _missing(key: str, label: Label, caution: str = "") -> LossKind:
+    return LossKind(key, label.words, missing_with(label), caution=caution)
 
 
-_KEYS = {
-    Label.PERHAPS_STATED: "perhaps_stated",
-    Label.INCOMPLETE_EXTRACTION: "never_retrieved",
-    Label.NOT_IN_CORPUS: "not_in_corpus",
-}
 PERHAPS = _missing(
+    "perhaps_stated",
     Label.PERHAPS_STATED,
     "Mentioned, perhaps not stated, is an upper bound: gold names no supporting passages, "
     "and what was retrieved names the answer away from what is asked.",
 )
 _LOST_ON_THE_WAY = (
     LossKind("wrong_branch", "under the wrong branch", missing_with(Label.WRONG_BRANCH)),
-    LossKind(
-        "unreadable",
-        "in an unreadable answer",
-        _lost_at("repair"),
-        "lost with an unreadable answer",
-    ),
-    LossKind(
-        "left_out", "left out by the agent", _lost_at("agent"), "retrieved, left out by the agent"
-    ),
-    LossKind(
-        "extraction", "lost in extraction", _lost_at("extraction"), "retrieved, lost in extraction"
-    ),
-    LossKind("node", "taken out by a node", _lost_at("node")),
+    _lost_at("repair", "unreadable", "in an unreadable answer", "lost with an unreadable answer"),
+    _lost_at("agent", "left_out", "left out by the agent", "retrieved, left out by the agent"),
+    _lost_at("extraction", "extraction", "lost in extraction", "retrieved, lost in extraction"),
+    _lost_at("node", "node", "taken out by a node"),
     PERHAPS,
-    _missing(Label.INCOMPLETE_EXTRACTION),
-    _missing(Label.NOT_IN_CORPUS),
+    _missing("never_retrieved", Label.INCOMPLETE_EXTRACTION),
+    _missing("not_in_corpus", Label.NOT_IN_CORPUS),
 )
 MISSING_KINDS = (
     *_LOST_ON_THE_WAY,
@@ -223,7 +207,11 @@ _LOOKS: tuple[dict[str, Any], ...] = tuple(
     )
 )
 _LABELLED = 0.08
-_ON_DARK = (0, 8)
+_DARK = (0, 8)
+_LABEL: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 6}
+_ON_DARK: dict[str, Any] = {"color": "white"}
+_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+_ON_LIGHT: dict[str, Any] = {"color": "black", "bbox": _BOX}
 
 
 def draw_losses(report: StudyReport, of_subsets: Sequence[Losses]) -> Drawing:
@@ -241,8 +229,8 @@ def draw_losses(report: StudyReport, of_subsets: Sequence[Losses]) -> Drawing:
     panels[-1].set_xlim(0, 1)
     panels[-1].set_xticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25", "50", "75", "100"])
     panels[-1].set_xlabel("gold answers, %")
-    used = sorted({place for lost in of_subsets for place in lost.used})
-    add_legend(figure, [Patch(**_LOOKS[place]) for place in used], [PLACES[n] for n in used])
+    used = sorted({index for lost in of_subsets for index in lost.used})
+    add_legend(figure, [Patch(**_LOOKS[n]) for n in used], [PLACES[n] for n in used])
     caption = (
         "Gold answers by branch that are right, and where the others were lost, as shares of all "
         "gold answers of all items."
@@ -253,22 +241,12 @@ def draw_losses(report: StudyReport, of_subsets: Sequence[Losses]) -> Drawing:
 
 def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
     whole, left = bar.gold, 0.0
-    for place, count in enumerate(bar.counts):
+    for index, count in enumerate(bar.counts):
         share = count / whole if whole else 0.0
         if count:
-            words = f"{PLACES[place]}: {count:,} of {whole:,} ({percent(count, whole)})"
-            axes.barh(row, share, 0.7, left, gid=tips(f"{bar.name}: {words}"), **_LOOKS[place])
+            words = f"{PLACES[index]}: {count:,} of {whole:,} ({percent(count, whole)})"
+            axes.barh(row, share, 0.7, left, gid=tips(f"{bar.name}: {words}"), **_LOOKS[index])
         if share >= _LABELLED:
-            box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
-            is_dark = place in _ON_DARK
-            axes.text(
-                left + share / 2,
-                row,
-                f"{share:.0%}".rstrip("%"),
-                ha="center",
-                va="center_baseline",
-                fontsize=6,
-                color="white" if is_dark else "black",
-                bbox=None if is_dark else box,
-            )
+            look = _ON_DARK if index in _DARK else _ON_LIGHT
+            axes.text(left + share / 2, row, f"{share:.0%}".rstrip("%"), **_LABEL, **look)
         left += share

@@ -30,7 +30,7 @@ _NAMES = ("one reading", "ambiguous")
 _BAR = 0.38
 
 
-class _Figure(NamedTuple):
+class _Topic(NamedTuple):
     """A heading of the statistics, DeepAmbigQA's figure of it, what its rows are, and of what."""
 
     heading: str
@@ -39,51 +39,50 @@ class _Figure(NamedTuple):
     whole: str
 
 
-_FIGURES = (
-    _Figure("steps", 5, "steps of a question's plan", "questions"),
-    _Figure("answers", 6, "answers of a question, all its branches together", "questions"),
-    _Figure("branches", 7, "branches of a question", "questions"),
-    _Figure("operations", 8, "operations of plans", "steps"),
-    _Figure("predicates", 9, "what filters look at", "filters"),
+_TOPICS = (
+    _Topic("steps", 5, "steps of a question's plan", "questions"),
+    _Topic("answers", 6, "answers of a question, all its branches together", "questions"),
+    _Topic("branches", 7, "branches of a question", "questions"),
+    _Topic("operations", 8, "operations of plans", "steps"),
+    _Topic("predicates", 9, "what filters look at", "filters"),
 )
 
 
-def question_figures(found: Statistics) -> dict[str, bytes]:
-    """File name to its content: SVG, PDF, PNG and CSV of each figure that there is anything for,
-    and their captions. Loads matplotlib.
-
-    The same statistics give the same bytes with the same version of matplotlib.
-    """
-    shown = [(one, counts) for one in _FIGURES if (counts := found.histograms[one.heading])]
-    drawings: list[Drawing] = []
+def question_figures(statistics: Statistics) -> dict[str, bytes]:
+    """File name to content: SVG, PDF, PNG and CSV of each figure that there is anything for, and
+    captions; the same bytes for the same statistics and version of matplotlib, which it loads."""
+    histograms = statistics.histograms
+    shown = [(topic, histograms[topic.heading]) for topic in _TOPICS if histograms[topic.heading]]
     with paper_style():
-        for one, counts in shown:
-            figure = _draw(one, _bounded(counts))
-            drawings.append(Drawing(one.heading, _caption(one, counts), figure))
-        files = captioned(drawings)
-    return files | csv_files([_table(one, counts) for one, counts in shown])
+        files = captioned(
+            [
+                Drawing(topic.heading, _caption(topic, counts), _draw(topic, _bounded(counts)))
+                for topic, counts in shown
+            ]
+        )
+    return files | csv_files([_table(topic, counts) for topic, counts in shown])
 
 
-def _draw(one: _Figure, counts: Histogram) -> "Figure":
+def _draw(topic: _Topic, counts: Histogram) -> "Figure":
     """A row a value, a bar a subset, as the share of all of the subset."""
     from matplotlib.patches import Patch
 
-    kinds = [index for index, whole in enumerate(_wholes(counts)) if whole]
+    halves = [index for index, whole in enumerate(_wholes(counts)) if whole]
     names = list(counts)
     figure, (axes,) = new_figure(0.9 + len(names) * row_height(names, 0.24))
-    for shift, index in enumerate(kinds):
+    for shift, index in enumerate(halves):
         whole = _wholes(counts)[index]
-        rows = [row + (shift - (len(kinds) - 1) / 2) * _BAR for row in range(len(names))]
+        rows = [row + (shift - (len(halves) - 1) / 2) * _BAR for row in range(len(names))]
         shares = [100 * count[index] / whole for count in counts.values()]
         axes.barh(rows, shares, _BAR, edgecolor=BLACK, linewidth=0.4, **_LOOKS[index])
     name_rows(axes, names)
-    axes.set_title(one.rows)
+    axes.set_title(topic.rows)
     axes.set_xlim(left=0)
-    axes.set_xlabel(f"{one.whole}, %")
+    axes.set_xlabel(f"{topic.whole}, %")
     axes.grid(axis="x", color="0.9", linewidth=0.5)
     axes.set_axisbelow(True)
-    handles = [Patch(edgecolor=BLACK, linewidth=0.4, **_LOOKS[index]) for index in kinds]
-    add_legend(figure, handles, [_NAMES[index] for index in kinds])
+    handles = [Patch(edgecolor=BLACK, linewidth=0.4, **_LOOKS[index]) for index in halves]
+    add_legend(figure, handles, [_NAMES[index] for index in halves])
     return figure
 
 
@@ -100,20 +99,20 @@ def _wholes(counts: Histogram) -> list[int]:
     return [sum(of) for of in zip(*counts.values(), strict=True)]
 
 
-def _caption(one: _Figure, counts: Histogram) -> str:
+def _caption(topic: _Topic, counts: Histogram) -> str:
     pairs = zip(_wholes(counts), _NAMES, strict=True)
-    known = " and ".join(f"{whole:,} {one.whole} ({name})" for whole, name in pairs if whole)
+    known = " and ".join(f"{whole:,} {topic.whole} ({name})" for whole, name in pairs if whole)
     return (
-        f"{one.rows[0].upper()}{one.rows[1:]}, as shares of {known}. "
-        f"Figure {one.number} of DeepAmbigQA is this distribution of the published questions."
+        f"{topic.rows[0].upper()}{topic.rows[1:]}, as shares of {known}. "
+        f"Figure {topic.number} of DeepAmbigQA is this distribution of the published questions."
     )
 
 
-def _table(one: _Figure, counts: Histogram) -> Table:
+def _table(topic: _Topic, counts: Histogram) -> Table:
     columns = (
-        TableColumn("value", one.rows, "text"),
-        TableColumn("one_reading", f"{one.whole} (one reading)", "count"),
-        TableColumn("ambiguous", f"{one.whole} (ambiguous)", "count"),
+        TableColumn("value", topic.rows, "text"),
+        TableColumn("one_reading", f"{topic.whole} (one reading)", "count"),
+        TableColumn("ambiguous", f"{topic.whole} (ambiguous)", "count"),
     )
     rows = tuple((value, *count) for value, count in counts.items())
-    return Table(one.heading, one.rows, columns, rows, (_caption(one, counts),))
+    return Table(topic.heading, topic.rows, columns, rows, (_caption(topic, counts),))

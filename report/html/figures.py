@@ -67,11 +67,8 @@ _VARIABLES = {
 
 
 def inlined(drawing: Drawing, report: str, title: str, description: str) -> Markup:
-    """The drawing without its titles, which the page has, with a name for screen readers.
-
-    It refers to its own parts alone, by ids that no other title or report has. Its tips become
-    titles, which browsers show where a pointer rests.
-    """
+    """The drawing without its titles, named for screen readers; its tips become titles. It
+    refers to its own parts alone, by ids that no other title or report has."""
     figure = drawing.figure
     figure.set_figwidth(_WIDTH)
     figure.patch.set_visible(False)
@@ -86,32 +83,30 @@ def inlined(drawing: Drawing, report: str, title: str, description: str) -> Mark
     SubElement(made, "desc").text = short(description)
     parts = [element for element in root if element.tag in (f"{_SVG}g", f"{_SVG}defs")]
     made.extend(part for part in parts if part.find(f"{_SVG}style") is None)
-    for one in [*made.iter()][3:]:
-        _become_part(one)
+    for element in [*made.iter()][3:]:
+        _become_part(element)
     return Markup(ElementTree.tostring(made, encoding="unicode"))  # noqa: S704 (escaped by it)
 
 
-def _become_part(one: Element) -> None:
+def _become_part(element: Element) -> None:
     """Take an element's style, names and white space from it; give it its title."""
-    one.tag, one.tail = one.tag.removeprefix(_SVG), None
-    if one.tag != "text":
-        one.text = None
-    tips = []
-    if one.tag == "g":
-        tips = one.attrib.pop("id", "").split(TIP)[1:]
-    for key, value in [*one.attrib.items()]:
+    element.tag, element.tail = element.tag.removeprefix(_SVG), None
+    if element.tag != "text":
+        element.text = None
+    tips = element.attrib.pop("id", "").split(TIP)[1:] if element.tag == "g" else []
+    for key, value in [*element.attrib.items()]:
         if key.endswith("}href"):
-            one.attrib["href"] = one.attrib.pop(key)
+            element.set("href", element.attrib.pop(key))
         elif value in _VARIABLES:
-            one.set(key, _VARIABLES[value])
+            element.set(key, _VARIABLES[value])
         elif key in ("d", "x", "y"):
-            one.attrib[key] = re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.2f}", value)
-    for key, value in re.findall(r"([\w-]+): ([^;]*)", one.attrib.pop("style", "")):
+            element.set(key, re.sub(r"\d+\.\d+", lambda match: f"{float(match[0]):.2f}", value))
+    for key, value in re.findall(r"([\w-]+): ([^;]*)", element.attrib.pop("style", "")):
         if not key.startswith("font"):
-            one.set(key, _VARIABLES.get(value, value))
+            element.set(key, _VARIABLES.get(value, value))
         elif size := re.search(r"([\d.]+)px", value):
-            one.set("font-size", size[1])
-    marks = [*one.iter(f"{_SVG}use")] if len(tips) > 1 else [one]
+            element.set("font-size", size[1])
+    marks = [*element.iter(f"{_SVG}use")] if len(tips) > 1 else [element]
     for mark, words in zip(marks, tips, strict=False):
         title = Element("title")
         title.text = words
@@ -134,33 +129,37 @@ class Figure:
 
 def figures(report: StudyReport) -> dict[str, list[Figure]]:
     """The figures of each section. Loads matplotlib."""
-    by_model = [one for band in model_change_figures(report) for one in band]
+    changes = [change for band in model_change_figures(report) for change in band]
     by_protocol, cost = protocol_figure(report), cost_figure(report)
     lost = losses(report, "all")
-    errors = [one for subset in report.parts if (one := error_shares(report, subset))]
+    errors = [shares for subset in report.parts if (shares := error_shares(report, subset))]
     ways = [(subset, way) for subset in report.subsets if (way := ceilings(report, subset))]
     with paper_style():
         return {
-            "changes": [_changes(report, one) for one in by_model or change_figures(report)],
+            "changes": [_changes(report, change) for change in changes or change_figures(report)],
             "errors": [
                 *([_losses(report, lost)] if lost else []),
                 *(_errors(report, error) for error in errors),
             ],
             "scores": [_lines(report, by_protocol, draw_lines(by_protocol))] if by_protocol else [],
-            "effort": [
-                _lines(report, figure, draw_lines(figure)) for figure in line_figures(report)
-            ],
+            "effort": [_lines(report, line, draw_lines(line)) for line in line_figures(report)],
             "cost": [_cost(report, cost)] if cost else [],
-            "ceilings": [_lines(report, one[1], draw_ceilings(report, [one])) for one in ways],
+            "ceilings": [_lines(report, way[1], draw_ceilings(report, [way])) for way in ways],
         }
 
 
 def _figure(
-    report: StudyReport, drawing: Drawing, description: str, table: PageTable, note: str = ""
+    report: StudyReport,
+    drawing: Drawing,
+    description: str,
+    table: PageTable,
+    note: str = "",
+    title: str = "",
 ) -> Figure:
-    """Under its table's caption. `description`: for those who do not see it."""
-    drawn = inlined(drawing, report.title, table.caption, f"{description}; values below")
-    return Figure(table.caption, drawn, table, short(note, 2_000))
+    """Under its title, or its table's caption. `description`: for those who do not see it."""
+    title = title or table.caption
+    drawn = inlined(drawing, report.title, title, f"{description}; values below")
+    return Figure(title, drawn, table, short(note, 2_000))
 
 
 def _row(name: str, *cells: PageCell) -> PageRow:
@@ -169,8 +168,8 @@ def _row(name: str, *cells: PageCell) -> PageRow:
 
 def _lines(report: StudyReport, lines: Lines, drawing: Drawing) -> Figure:
     rows = tuple(
-        _row(one.name, *(mean_cell(of[0], of[1]) if of else PageCell(UNKNOWN) for of in one.means))
-        for one in lines.series
+        _row(line.name, *(mean_cell(*of) if of else PageCell(UNKNOWN) for of in line.means))
+        for line in lines.series
     )
     table = PageTable(lines.title, ("system", *lines.columns), rows)
     description = f"{lines.y} by {lines.x} for {counted(len(lines.series), 'system')}"
@@ -198,11 +197,7 @@ def _changes(report: StudyReport, change: ChangeFigure) -> Figure:
     table = PageTable(change.title, columns, rows, words=(1,), notes=total_notes(report))
     drawing = draw_changes(report, [change])
     # An interval over few questions may be wider than any difference.
-    ends = [
-        abs(difference.difference or 0.0)
-        for _, differences in change.rows
-        for difference in differences
-    ]
+    ends = [abs(d.difference or 0.0) for _, differences in change.rows for d in differences]
     (axes,), most = drawing.figure.axes, 1.05 * max(1.0, *ends)
     axes.set_xlim(max(-most, axes.get_xlim()[0]), min(most, axes.get_xlim()[1]))
     axes.set_xlabel(_BETTER)
@@ -215,20 +210,14 @@ def _losses(report: StudyReport, lost: Losses) -> Figure:
     def share(count: int, bar: Bar) -> PageCell:
         return PageCell(f"{count:,} ({percent(count, bar.gold)})")
 
-    rows = [
-        PageRow(PageCell("gold answers"), tuple(PageCell(f"{bar.gold:,}") for bar in lost.bars)),
-        *(
-            PageRow(PageCell(PLACES[n]), tuple(share(bar.counts[n], bar) for bar in lost.bars))
-            for n in lost.used
-        ),
-    ]
+    rows = [_row("gold answers", *(PageCell(f"{bar.gold:,}") for bar in lost.bars))]
+    rows += [_row(PLACES[n], *(share(bar.counts[n], bar) for bar in lost.bars)) for n in lost.used]
     names = (short(bar.name, MAX_NAME) for bar in lost.bars)
     table = PageTable("Gold answers", ("", *names), tuple(rows))
-    title, description = "Where the gold answers are", counted(len(lost.bars), "system")
-    drawing = draw_losses(report, [lost])
-    drawn = inlined(drawing, report.title, title, f"shares of {description}; values below")
+    description = f"shares of {counted(len(lost.bars), 'system')}"
     note = f"All gold answers of all questions, branch by branch. {lost.caution}".strip()
-    return Figure(title, drawn, table, note)
+    drawing, title = draw_losses(report, [lost]), "Where the gold answers are"
+    return _figure(report, drawing, description, table, note, title)
 
 
 def _errors(report: StudyReport, shares: ErrorShares) -> Figure:
@@ -243,8 +232,8 @@ def _errors(report: StudyReport, shares: ErrorShares) -> Figure:
         return PageRow(PageCell(words), tuple(cells))
 
     rows = [
-        PageRow(PageCell("items"), tuple(PageCell(f"{one.items:,}") for one in every)),
-        PageRow(PageCell("not exact"), tuple(PageCell(f"{one.inexact:,}") for one in every)),
+        _row("items", *(PageCell(f"{counts.items:,}") for counts in every)),
+        _row("not exact", *(PageCell(f"{counts.inexact:,}") for counts in every)),
     ]
     for group in shares.classes:
         rows.append(row(group.title, group))

@@ -34,19 +34,13 @@ _SCRIPTS = ("theme", "elements", "answers", "filters", "browser")
 
 
 def write_html(report: StudyReport, path: Path) -> None:
-    """Write the report's page to a file, which is replaced as a whole or not at all.
-
-    Raises InputError where it cannot be written.
-    """
+    """Write the page to a file, replaced as a whole. Raises InputError where it cannot be."""
     write_named(path, render_html(report).encode())
 
 
 def render_html(report: StudyReport) -> str:
-    """The page: it loads nothing from outside, and its policy forbids it to.
-
-    Text of the report is escaped by Jinja; control characters and direction overrides in it are
-    made visible. Its size is linear in the answers.
-    """
+    """The page: it loads nothing from outside, and its policy forbids it to. Text of the report
+    is escaped, what could steer the reader visible; its size is linear in the answers."""
     data = questions_json(report)
     return _rendered(
         "report.html.j2",
@@ -61,7 +55,7 @@ def render_html(report: StudyReport) -> str:
 def render_reports(reports: Sequence[StudyReport], title: str) -> str:
     """A page of several reports without their questions, each with what it has nothing for."""
     articles = []
-    for report, id in zip(reports, slugs([one.title for one in reports]), strict=True):
+    for report, id in zip(reports, slugs([report.title for report in reports]), strict=True):
         own = _sections(report)
         body = environment().get_template("sections.html.j2").render(prefix=f"{id}-", **own)
         articles.append(
@@ -127,20 +121,17 @@ def environment() -> "Environment":
 
 
 def _sections(report: StudyReport) -> dict[str, Any]:
+    bases = []
+    for base in report.bases:
+        inert = [short(part.words) for part in base.run.inert.values()]
+        bases.append((short(base.name, MAX_NAME), base_words(report, base), inert))
     tables = defaultdict(list)
     for table in report_tables(report):
         tables[table.section].append(laid_out(table, [base.name for base in report.bases]))
     return {
         "facts": _facts(report),
         "base": short(report.base_words, MAX_NAME),
-        "bases": [
-            (
-                short(base.name, MAX_NAME),
-                base_words(report, base),
-                [short(part.words) for part in base.run.inert.values()],
-            )
-            for base in report.bases
-        ],
+        "bases": bases,
         "main": report.task.main.name,
         "filled": report.task.questions_words("ambiguous") if len(report.subsets) > 1 else "",
         "of_entities": report.task.is_attributable,

@@ -35,9 +35,7 @@ def questions_json(report: StudyReport) -> str:
         "systems": [short(system.name, MAX_NAME) for system in report.systems],
         "bases": [numbers[system.base] for system in report.systems],
         "labels": [error_type.words for error_type in ANSWER_ERRORS.types],
-        "epochs": len(
-            {answer.epoch for question in report.questions for answer in question.answers}
-        ),
+        "epochs": len({answer.epoch for q in report.questions for answer in q.answers}),
         "metrics": [column.short or column.title for column in columns],
         "main": columns.index(report.task.main),
         "exact": next((n for n, column in enumerate(columns) if column.role == "exact"), None),
@@ -48,20 +46,22 @@ def questions_json(report: StudyReport) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPED)
 
 
-def _question(one: QuestionReport, columns: Sequence[Column], numbers: Mapping[str, int]) -> _Json:
-    sets = (one.gold, *one.alternatives)
+def _question(
+    question: QuestionReport, columns: Sequence[Column], numbers: Mapping[str, int]
+) -> _Json:
+    sets = (question.gold, *question.alternatives)
     record = {
-        "i": short(one.id, 200),
-        "q": short(one.question, MAX_QUESTION),
-        "a": int(one.ambiguous),
+        "i": short(question.id, 200),
+        "q": short(question.question, MAX_QUESTION),
+        "a": int(question.ambiguous),
         "g": [
             [short(f"{gold_set_words(number)}: {name}" if number else name), _texts(texts)]
             for number, gold in enumerate(sets)
             for name, texts in gold.items()
         ],
-        "s": [_answer(answer, sets, columns, numbers) for answer in one.answers],
+        "s": [_answer(answer, sets, columns, numbers) for answer in question.answers],
     }
-    return record | ({"o": len(sets)} if one.alternatives else {})
+    return record | ({"o": len(sets)} if question.alternatives else {})
 
 
 def _answer(
@@ -102,11 +102,11 @@ def _branch(answer: SystemAnswer, keys: Sequence[str], gold: str) -> _Json:
     """`k` predicted names, `r` right texts, `m` missing gold answers, `w` wrong texts, each with
     why, and `=` texts that are counted with another one."""
     missing = [
-        [short(one.text), short(why_missing(one), _MAX_WHY), *_elsewhere(one.under)]
-        for one in (answer.errors.missing if answer.errors else ())
-        if one.branch == gold
+        [short(lost.text), short(why_missing(lost), _MAX_WHY), *_elsewhere(lost.under)]
+        for lost in (answer.errors.missing if answer.errors else ())
+        if lost.branch == gold
     ]
-    counted = {(one.branch, one.text) for one in _wrong(answer)}
+    counted = {(wrong.branch, wrong.text) for wrong in _wrong(answer)}
     counted |= {(key, text) for key in keys for text in answer.right.get(key, ())}
     # Neither right nor wrong: further forms of one that is.
     repeated = [
@@ -136,13 +136,12 @@ def _elsewhere(branch: str | None) -> list[int]:
 
 def _wrong_texts(answer: SystemAnswer, keys: Sequence[str]) -> list[list[Any]]:
     """[text, why], and 1 where it belongs to another branch."""
-    chosen = set(keys)
-    wrong = [
-        [short(one.text), short(why_wrong(one), _MAX_WHY), *_elsewhere(one.belongs_to)]
-        for one in _wrong(answer)
-        if one.branch in chosen
+    texts = [
+        [short(wrong.text), short(why_wrong(wrong), _MAX_WHY), *_elsewhere(wrong.belongs_to)]
+        for wrong in _wrong(answer)
+        if wrong.branch in keys
     ]
-    return _listed(wrong)
+    return _listed(texts)
 
 
 def _notes(answer: SystemAnswer) -> list[str]:
@@ -151,14 +150,11 @@ def _notes(answer: SystemAnswer) -> list[str]:
         notes.append(f"scored against {gold_set_words(answer.gold_set)}")
     if isinstance(answer.errors, ItemErrors):
         calls = answer.errors.failed_calls
-        notes += [
-            f"tool call {call.call}, {call.tool}: {call.error}" for call in calls[:_MAX_NOTES]
-        ]
-        endings = {
-            Label.FORMAT_ERROR.words: answer.errors.format_error,
-            Label.BUDGET_SPENT.words: answer.errors.budget_spent,
-        }
-        notes += [f"{what}: {ending.reason}" for what, ending in endings.items() if ending]
+        notes += [f"tool call {c.call}, {c.tool}: {c.error}" for c in calls[:_MAX_NOTES]]
+        if ending := answer.errors.format_error:
+            notes.append(f"{Label.FORMAT_ERROR.words}: {ending.reason}")
+        if ending := answer.errors.budget_spent:
+            notes.append(f"{Label.BUDGET_SPENT.words}: {ending.reason}")
         if Label.CUT_REPLY in answer.errors.labels:
             notes.append(f"{Label.CUT_REPLY.words}: {CUT}")
     return [short(note, _MAX_WHY) for note in notes]

@@ -52,8 +52,6 @@ def verdict(difference: ScoreDifference) -> str:
 
 
 def findings(report: StudyReport) -> list[Finding]:
-    """One for each system that is compared with a base."""
-
     def line(difference: ScoreDifference, column: Column) -> str:
         questions = report.task.questions_words(difference.subset)
         return summary_line(difference, name=column.name, questions=questions)
@@ -74,7 +72,7 @@ def findings(report: StudyReport) -> list[Finding]:
                 spent = "cost unknown"
             words = line(headline, main) + (f", {spent}" if spent else "")
             named = [(column, compared.find(column.key, part)) for column, part in others]
-            lines = tuple((verdict(one), line(one, column)) for column, one in named if one.n)
+            lines = tuple((verdict(own), line(own, column)) for column, own in named if own.n)
             cautions = tuple(map(short, compared.cautions))
             name = short(system.name, MAX_NAME)
             made.append(Finding(name, verdict(headline), words, lines, cautions))
@@ -91,8 +89,8 @@ def base_words(report: StudyReport, base: SystemReport) -> list[str]:
     for subset in report.parts:
         means = [(column, base.mean(column.key, subset)) for column in _recall_first(report)]
         words = ", ".join(
-            f"{column.name} {number(one.mean)} {interval(one.low, one.high)}".strip()
-            for column, one in means
+            f"{column.name} {number(mean.mean)} {interval(mean.low, mean.high)}".strip()
+            for column, mean in means
         )
         n = base.scores.questions(subset)
         lines.append(f"{words} on {report.task.counted_questions(n, subset)}")

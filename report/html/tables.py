@@ -25,12 +25,9 @@ _JOINERS = frozenset("\u200c\u200d\u00ad")
 
 
 def shown(text: str) -> str:
-    """The text with its invisible characters made visible.
-
-    A control character becomes its picture (ESC is ␛), a direction override or another format
-    character its number (⟨U+202E⟩), a half surrogate �. Line breaks and tabs are spaces. Markup is
-    not escaped here: Jinja and the browser's `textContent` do that.
-    """
+    """The text with invisible characters made visible: a control character becomes its picture
+    (ESC is ␛), a format character its number (⟨U+202E⟩), a half surrogate �, a line break a
+    space. Markup is left to Jinja and the browser's `textContent`."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else _visible(c) for c in text)
@@ -74,12 +71,9 @@ class PageRow:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table with its caption.
-
-    `columns`: headings, that of the row headings first. `words`: numbers of the columns that hold
-    words, the one after the row headings being 1. `groups`: headings over several columns with
-    their number, all columns but the row headings being in one; empty where there is none.
-    """
+    """A table. `columns`: headings, that of the row headings first; `words`: numbers of the
+    columns that hold words, from 1; `groups`: headings over all columns but the first, and over
+    how many."""
 
     caption: str
     columns: tuple[str, ...]
@@ -90,10 +84,7 @@ class PageTable:
 
 
 def laid_out(table: Table, bases: Collection[str] = ()) -> PageTable:
-    """A table of the report: rows in groups, a p-value under the change that it is of.
-
-    `bases`: the systems whose rows are marked.
-    """
+    """A table: rows in groups, those of `bases` marked, a p-value under its change."""
     printed = table.as_printed()
     *groups, label = printed.key_columns
     keys = {*groups, label}
@@ -103,7 +94,7 @@ def laid_out(table: Table, bases: Collection[str] = ()) -> PageTable:
         if not column.is_key and column.unit != "p" and index not in keys
     ]
     headings = [printed.columns[index] for index in indexes]
-    marked = bases if label == printed.place(SYSTEM) else ()
+    marked = bases if label == printed.index(SYSTEM) else ()
     rows = zip(printed.rows, row_texts(printed, short), strict=True)
     laid: list[PageRow] = []
     for _, grouped in groupby(rows, lambda pair: [pair[0][index] for index in groups]):
@@ -144,7 +135,7 @@ def _cell(
 
 
 def _kind(table: Table, row: Sequence[CellValue], bases: Collection[str]) -> str:
-    origin = table.place("origin")
+    origin = table.index("origin")
     if origin is not None and row[origin] != "measured":
         return "published"
     return "base" if row[0] in bases else "plain"

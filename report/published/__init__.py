@@ -27,11 +27,8 @@ class _Part(BaseModel):
 
 
 class PublishedMetric(_Part):
-    """A column of the paper. A standard deviation beside a mean is a metric of its own.
-
-    A `share` is 0 to 1, with `digits` after the point: 63.9% is .639 with three. `ours`: keys of
-    columns of the task and its variants; a system is shown by the first that it was scored by.
-    """
+    """A column of the paper: a `share` is 0 to 1 (63.9% is .639 with three `digits`). `ours`:
+    our columns; a system is shown by the first that it has."""
 
     title: str
     unit: Literal["share", "value"] = "share"
@@ -40,11 +37,8 @@ class PublishedMetric(_Part):
 
 
 class PublishedSetting(_Part):
-    """What was run: the `place` in the paper. `ours`: what reports call it, if not by its name.
-
-    With a `protocol` it is what puts the questions in that way, and differs in nothing else; with
-    `hints` likewise, where rows are told apart by strategy, too.
-    """
+    """What was run: its `place` in the paper, what reports call it (`ours`), if not by its name.
+    A system with a `protocol` or `hints` differs in nothing else."""
 
     place: str
     ours: str | None = None
@@ -53,11 +47,8 @@ class PublishedSetting(_Part):
 
 
 class PublishedTable(_Part):
-    """Numbers of one form: a row has every setting, a setting every subset, a subset every metric.
-
-    `task`: what the questions were scored as. `row`: what a row is, a model for one. The names of
-    `settings` stand above the columns where there are several. `rows`: by name, scores by setting.
-    """
+    """Numbers of one form: a row has every setting, a setting every subset, a subset every
+    metric. `task`: as what questions were scored; `row`: what a row is."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
     title: str
@@ -70,11 +61,9 @@ class PublishedTable(_Part):
 
 
 class BenchmarkFacts(_Part):
-    """What someone must know who wants to run a benchmark.
-
-    `asks`: what of a system. `tasks`: as what its questions are scored here. `get`: how to come by
-    questions, `cost`: of a run over them, `page`: of the documentation.
-    """
+    """What someone must know who wants to run a benchmark: what it `asks` of a system, the
+    `tasks` that score it, how to `get` questions, what a run costs, the `page` of the
+    documentation."""
 
     title: str
     asks: _Note
@@ -99,19 +88,16 @@ class Published(_Part):
 
 
 class _Problem(NamedTuple):
-    """What is wrong at a place of a file."""
+    """What is wrong at a place of a file, in words."""
 
     place: KeyPath
-    what: str
+    words: str
     remedy: str | None = None
 
 
 def read_published(path: Path) -> Published:
-    """The published numbers in a YAML file.
-
-    Raises InputError, naming file and line: no YAML, a field, setting, subset or metric that is
-    missing, unknown or repeated, a value that is not a number, or is out of its metric's range.
-    """
+    """The published numbers in a YAML file. Raises InputError, naming file and line, for what is
+    no YAML, missing, unknown, repeated, no number, or out of its metric's range."""
     document = read_document(
         path, wanted="published numbers", remedy="compare with deepambigqa.yaml"
     )
@@ -122,14 +108,14 @@ def read_published(path: Path) -> Published:
     except ValidationError as error:
         # A misspelt field is one that is unknown and one that is missing: the first says more.
         errors = error.errors(include_url=False)
-        first = min(errors, key=lambda one: one["type"] != "extra_forbidden")
+        first = min(errors, key=lambda error: error["type"] != "extra_forbidden")
         name = next((part for part in reversed(first["loc"]) if isinstance(part, str)), "the file")
         whats = {"extra_forbidden": f"unknown field {shown(name)}", "missing": f"{name} is missing"}
         otherwise = f"{name} is {shown(first['input'])}: {first['msg']}"
         problem = _Problem(first["loc"], whats.get(first["type"], otherwise))
     if problem:
         where = f"{path}:{line_of(document.lines, problem.place)}"
-        raise InputError(problem.what, where=where, remedy=problem.remedy)
+        raise InputError(problem.words, where=where, remedy=problem.remedy)
     return read
 
 
@@ -151,9 +137,9 @@ def _problems(read: Published, name: str) -> Iterator[_Problem]:
             yield from _unknown("metric", metric, read.metrics, (*place, "metrics", n))
             for nth, ours in enumerate(read.metrics[metric].ours):
                 if ours not in columns:
-                    what = f"{table.task} has no column {shown(ours)}"
-                    at = ("metrics", metric, "ours", nth)
-                    yield _Problem(at, what, did_you_mean(ours, columns))
+                    words = f"{table.task} has no column {shown(ours)}"
+                    column = ("metrics", metric, "ours", nth)
+                    yield _Problem(column, words, did_you_mean(ours, columns))
         for row, settings in table.rows.items():
             yield from _of_row(read, table, settings, (*place, "rows", row))
 
@@ -173,19 +159,19 @@ def _of_row(
 
 
 def _keys(
-    what: str, given: Collection[str], wanted: Collection[str], place: KeyPath
+    noun: str, given: Collection[str], wanted: Collection[str], place: KeyPath
 ) -> Iterator[_Problem]:
     """The same names on both sides; a misspelt one before the missing one."""
     for name in given:
-        yield from _unknown(what, name, wanted, (*place, name))
+        yield from _unknown(noun, name, wanted, (*place, name))
     for name in wanted:
         if name not in given:
-            yield _Problem(place, f"the {what} {shown(name)} is missing", "every row has all")
+            yield _Problem(place, f"the {noun} {shown(name)} is missing", "every row has all")
 
 
-def _unknown(what: str, name: str, known: Collection[str], place: KeyPath) -> Iterator[_Problem]:
+def _unknown(noun: str, name: str, known: Collection[str], place: KeyPath) -> Iterator[_Problem]:
     if name not in known:
-        yield _Problem(place, f"unknown {what} {shown(name)}", did_you_mean(name, known))
+        yield _Problem(place, f"unknown {noun} {shown(name)}", did_you_mean(name, known))
 
 
 _OTHER_QUESTIONS = (
@@ -203,7 +189,6 @@ class _Marked(Protocol):
 
 @cache
 def benchmarks() -> tuple[str, ...]:
-    """The benchmarks that have published numbers here."""
     there = importlib.resources.files(__package__).iterdir()
     names = (file.name for file in there if file.name.endswith(".yaml"))
     return tuple(sorted(name.removesuffix(".yaml") for name in names))
@@ -237,11 +222,9 @@ def are_generated(questions: Sequence[_Marked]) -> bool:
 def published_beside(
     questions: Sequence[_Marked], benchmark: str | None = None
 ) -> Published | None:
-    """What stands beside answers to these questions: published of the benchmark that was asked for,
-    else of their own, if anything is. A note says so where they are not the paper's.
-
-    Raises InputError where nothing is published of the benchmark that was asked for.
-    """
+    """What stands beside answers to these questions: published of the `benchmark` that was asked
+    for, else of their own, if anything is. A note says so where they are not the paper's. Raises
+    InputError where nothing is published of the benchmark that was asked for."""
     own = benchmark_of(questions)
     name = benchmark or own
     # What a question file says is compared with names, never used as a path.

@@ -37,10 +37,7 @@ _OF_EVERY_OUTPUT: tuple[_Made, ...] = (epoch_tables,)
 
 
 def report_tables(report: StudyReport) -> tuple[Table, ...]:
-    """All tables that a report has anything for, in the order in which they are read.
-
-    Names are different, and the same for the same kind of table in every report.
-    """
+    """All tables that a report has anything for, in reading order; names never vary."""
     return tuple(_made(report, (*_OF_REPORTS, *_OF_EVERY_OUTPUT)))
 
 

@@ -23,8 +23,7 @@ _COLUMNS = (
 
 
 def output_table(output: AuthorsOutput, path: Path) -> Table:
-    """A row each score of a model's predictions. Raises InputError for a model that is not in the
-    paper's tables."""
+    """A row a score of a model's predictions. Raises InputError for one not in the paper."""
     printed = _printed(_TABLES["models"], output.model, path)["conditions"]
     if output.experiment == "compare":
         printed = {}
@@ -53,8 +52,8 @@ def averages_table(averages: Mapping[str, Averages], path: Path) -> Table:
     figure, and where some models have counts and others not."""
     counted = {own.average_answer_count is not None for own in averages.values()}
     if len(counted) > 1:
-        what = "average_answer_count is given for some models alone"
-        raise InputError(what, where=str(path), remedy="compare with the published file")
+        problem = "average_answer_count is given for some models alone"
+        raise InputError(problem, where=str(path), remedy="compare with the published file")
     setting = "without" if counted.pop() else "gold"
     rows: list[_Row] = []
     for model, own in averages.items():
@@ -80,20 +79,19 @@ def _printed(table: PublishedTable, model: str, path: Path) -> Mapping[str, Mapp
     for row, settings in table.rows.items():
         if row.casefold() == name:
             return {setting: by_subset["all"] for setting, by_subset in settings.items()}
-    what = f"the paper has no numbers of a model {model[:80]!r}"
-    raise InputError(what, where=str(path), remedy=f"its models: {', '.join(table.rows)}")
+        problem = f"the paper has no numbers of a model {model[:80]!r}"
+    raise InputError(problem, where=str(path), remedy=f"its models: {', '.join(table.rows)}")
 
 
 def _agreement(rows: Iterable[_Row], digits: int = 3) -> str:
     """How many of the numbers are as printed, to the printed digits."""
     pairs = [pair for _, *numbers in rows for pair in (numbers[:2], numbers[2:])]
-    as_printed = [[as_text(one, "share", digits) for one in pair] for pair in pairs]
+    as_printed = [[as_text(mean, "share", digits) for mean in pair] for pair in pairs]
     same = sum(ours == theirs for ours, theirs in as_printed)
     return f"As printed: {same} of {len(pairs)} numbers."
 
 
 def table_record(table: Table) -> dict[str, Any]:
-    """The same for programs."""
     keys = [column.key for column in table.columns]
     rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
     return {"name": table.name, "title": table.title, "rows": rows, "notes": list(table.notes)}

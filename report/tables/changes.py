@@ -16,6 +16,7 @@ from branchwise.report.table import (
     ChangeCell,
     Table,
     TableColumn,
+    count_columns,
     subset_column,
     system_column,
 )
@@ -57,7 +58,6 @@ def changes_table(report: StudyReport) -> Table:
 
 
 def change_columns(metrics: Sequence[Metric]) -> Iterator[TableColumn]:
-    """A difference and its p-value for each metric."""
     for metric in metrics:
         yield TableColumn(metric.key, metric.title, "change", metric.digits)
         yield TableColumn(f"{metric.key}_p_holm", "p", "p", 3)
@@ -66,9 +66,9 @@ def change_columns(metrics: Sequence[Metric]) -> Iterator[TableColumn]:
 def change_cells(differences: Sequence[ScoreDifference]) -> Iterator[CellValue]:
     """The largest n, then the cells of `change_columns`."""
     yield max(difference.n for difference in differences)
-    for one in differences:
-        yield Aggregate(one.difference, one.n, one.low, one.high)
-        yield one.corrected_p
+    for difference in differences:
+        yield Aggregate(difference.difference, difference.n, difference.low, difference.high)
+        yield difference.corrected_p
 
 
 def _differences_table(report: StudyReport) -> Table:
@@ -78,9 +78,7 @@ def _differences_table(report: StudyReport) -> Table:
         TableColumn("p_holm", "p after Holm", "p", 3),
         TableColumn("family", "tests corrected for", "count"),
         TableColumn("test", "test", "text"),
-        TableColumn("higher", "questions higher", "count"),
-        TableColumn("lower", "lower", "count"),
-        TableColumn("same", "the same", "count"),
+        *count_columns(higher="questions higher", lower="lower", same="the same"),
     )
     columns = (
         system_column(),
@@ -94,11 +92,11 @@ def _differences_table(report: StudyReport) -> Table:
     )
     rows: list[tuple[CellValue, ...]] = []
     for name, comparison in report.comparisons.items():
-        for one in comparison.differences:
-            difference = Aggregate(one.difference, one.n, one.low, one.high)
-            before = (name, report.called(one.subset), one.metric, one.base, one.other, difference)
-            details = [getattr(one, column.key) for column in after]
-            rows.append((*before, *details, one.left_out.total))
+        for test in comparison.differences:
+            difference = Aggregate(test.difference, test.n, test.low, test.high)
+            means = (test.metric, test.base, test.other, difference)
+            details = [getattr(test, column.key) for column in after]
+            rows.append((name, report.called(test.subset), *means, *details, test.left_out.total))
     title, notes = f"All differences to {report.base_words}", _notes(report)
     table = Table("differences", title, columns, tuple(rows), notes, printed=False, section=None)
     return _with_words(report, table)
@@ -142,9 +140,8 @@ def model_tables(report: StudyReport) -> Iterator[Table]:
 
     if grid := system_grid(report):
         for table, metrics in _grid_tables(report, grid, mean):
-            notes = (_MEANS, *(one.note for one in metrics if one.note))
-            titles = ", ".join(one.title for one in metrics)
-            title = f"Models and settings: {titles}"
+            notes = (_MEANS, *(metric.note for metric in metrics if metric.note))
+            title = f"Models and settings: {', '.join(metric.title for metric in metrics)}"
             name = f"models{table.name}"
             yield replace(table, name=name, title=title, notes=notes, section="scores")
 
@@ -161,7 +158,7 @@ def model_change_tables(report: StudyReport) -> Iterator[Table]:
             keys, values = table.columns[:2], table.columns[2:]
             columns = (*keys, *(replace(value, unit="change") for value in values))
             notes = (*_CHANGES, *report.cautions)
-            titles = ", ".join(one.title for one in metrics)
+            titles = ", ".join(metric.title for metric in metrics)
             title = f"Changes by model and setting: {titles}"
             name = f"model-changes{table.name}"
             table = replace(table, name=name, title=title, columns=columns, notes=notes)
@@ -181,9 +178,9 @@ def _grid_tables(
     for end, metrics in (("", headline), ("-more", beside)):
         columns = [TableColumn("model", "model", "text", is_key=True), subset_column()]
         for slug, setting in zip(slugs(grid.settings), grid.settings, strict=True):
-            for one in metrics:
-                key, title = f"{slug}_{one.key}", one.short or one.title
-                columns.append(TableColumn(key, title, one.unit, one.digits, group=setting))
+            for metric in metrics:
+                key, title = f"{slug}_{metric.key}", metric.short or metric.title
+                columns.append(TableColumn(key, title, metric.unit, metric.digits, group=setting))
         rows: list[tuple[CellValue, ...]] = []
         for subset in report.subsets:
             for model in grid.models:

@@ -2,7 +2,7 @@
 
 from branchwise.report.figures.cost import ratio, spending, unpriced_notes
 from branchwise.report.study_report import StudyReport
-from branchwise.report.table import CellValue, Table, TableColumn, system_column
+from branchwise.report.table import CellValue, Table, TableColumn, count_columns, system_column
 from branchwise.runs.costs.usage import COUNTS
 
 _UNITS = {"calls": "count", "seconds": "seconds"}
@@ -52,9 +52,7 @@ def tools_table(report: StudyReport) -> Table:
     columns = (
         system_column(),
         TableColumn("tool", "tool", "text", is_key=True),
-        TableColumn("calls", "calls", "count"),
-        TableColumn("per_item", "calls an item", "count"),
-        TableColumn("failed", "failed", "count"),
+        *count_columns(calls="calls", per_item="calls an item", failed="failed"),
     )
     rows: list[tuple[CellValue, ...]] = []
     for system in report.systems:

@@ -15,7 +15,14 @@ from branchwise.report.figures.errors import (
 from branchwise.report.figures.lines import CEILING_PLACES
 from branchwise.report.figures.losses import MISSING_KINDS, WRONG_KINDS, LossKind
 from branchwise.report.study_report import StudyReport
-from branchwise.report.table import CellValue, Table, TableColumn, subset_column, system_column
+from branchwise.report.table import (
+    CellValue,
+    Table,
+    TableColumn,
+    count_columns,
+    subset_column,
+    system_column,
+)
 
 _SEVERAL = "An item is a question in one epoch; it may have several errors, each counted."
 _UNUSED = "What no item has is left out."
@@ -54,7 +61,7 @@ def _shares(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) 
                 )
             ]
     rows = [
-        [share for one in errors for share in (counts.of_inexact(one), counts.of_all(one))]
+        [share for error in errors for share in (counts.of_inexact(error), counts.of_all(error))]
         for counts in every
     ]
     notes = (f"Shares of items. {inexact_words(report.task)}", _SEVERAL, *classes.says)
@@ -66,23 +73,22 @@ def _items(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) -
     columns: list[TableColumn] = []
     types: list[ErrorType[Any]] = []
     for group in classes.classes:
-        for one in group.counted:
-            key, is_used = f"items_{one.key}", one in group.types and has_any(one, every)
-            title = f"{one.title}, not exact"
-            types.append(one)
+        for error in group.counted:
+            key, is_used = f"items_{error.key}", error in group.types and has_any(error, every)
+            types.append(error)
             columns += [
-                TableColumn(key, one.title, "count", printed=is_used, group=group.title),
-                TableColumn(f"{key}_inexact", title, "count", printed=False),
+                TableColumn(key, error.title, "count", printed=is_used, group=group.title),
+                TableColumn(f"{key}_inexact", f"{error.title}, not exact", "count", printed=False),
             ]
     rows: list[list[CellValue]] = []
     for counts in every:
         row: list[CellValue] = []
-        for key in (error_type.key for error_type in types):
+        for error in types:
             # None where it is known of none.
-            known = counts.known[key] or not counts.items
-            inexact_known = counts.inexact_known[key] or not counts.inexact
-            row.append(counts.with_error[key] if known else None)
-            row.append(counts.inexact_with[key] if inexact_known else None)
+            known = counts.known[error.key] or not counts.items
+            inexact_known = counts.inexact_known[error.key] or not counts.inexact
+            row.append(counts.with_error[error.key] if known else None)
+            row.append(counts.inexact_with[error.key] if inexact_known else None)
         rows.append(row)
     notes = (inexact_words(report.task), _SEVERAL, _UNUSED)
     return _error_table(("items", "Items with something wrong"), counted, columns, rows, notes)
@@ -95,12 +101,8 @@ def _error_table(
     values: Sequence[Sequence[CellValue]],
     notes: tuple[str, ...],
 ) -> Table:
-    firsts = (
-        system_column(),
-        subset_column(),
-        TableColumn("items", "items", "count"),
-        TableColumn("inexact", "not exact", "count"),
-    )
+    counts_of = count_columns(items="items", inexact="not exact")
+    firsts = (system_column(), subset_column(), *counts_of)
     rows = tuple(
         (name, subset, counts.items, counts.inexact, *row)
         for (name, subset, counts), row in zip(counted, values, strict=True)
@@ -131,7 +133,7 @@ def _loss_table(
             counts = [kind.count(totals) for kind in kinds]
             rows.append((system, report.called(subset), *map(values.get, firsts), *counts))
     columns = [system_column(), subset_column()]
-    columns += [TableColumn(key, words, "count") for key, words in firsts.items()]
+    columns += count_columns(**firsts)
     notes = [
         "Answers are counted by branch, over all items (an item is a question in one epoch).",
         f"The columns after {name} add up to it; those without any are left out.",

@@ -57,35 +57,31 @@ def breakdown_table(report: StudyReport, name: str) -> Table:
 
 
 def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
-    """The systems' changes against their bases in each bin of a property of the question.
-
-    None of what systems spent: the bins of two systems then hold different questions. A question
-    is in the bins of its base's item, should alternative gold sets make a difference.
-    """
+    """The changes in each bin of a property, in that of the base's item. None of what systems
+    spent: the bins of two then hold different questions."""
     grouping, metrics = grouping_of(report.task, name), report.task.headline
-    by_name = {one.name: one for one in report.systems}
+    by_name = {system.name: system for system in report.systems}
     pairs: dict[tuple[str, str], tuple[Scores, Scores]] = {}
-    for one in report.systems:
-        base = by_name.get(one.base)
-        if grouping.is_spent or base is None or base is one:
+    for system in report.systems:
+        base = by_name.get(system.base)
+        if grouping.is_spent or base is None or base is system:
             continue
         for label, ids in bins_of(base.run.places(grouping.name)).items():
             of_base, of_system = (
                 replace(of.scores, items=tuple(item for item in of.scores.items if item.id in ids))
-                for of in (base, one)
+                for of in (base, system)
             )
             if of_base.items and of_system.items:
-                pairs[one.name, label] = (of_base, of_system)
+                pairs[system.name, label] = (of_base, of_system)
     compared = compare_each(
         {"\0".join(key): both for key, both in pairs.items()},
         metrics=[metric.key for metric in metrics],
         subsets=("all",),
     )
     rows: list[tuple[CellValue, ...]] = []
-    for (system, label), comparison in zip(pairs, compared.values(), strict=True):
-        rows.append(
-            (system, label, *change_cells([comparison.find(metric.key) for metric in metrics]))
-        )
+    for keys, comparison in zip(pairs, compared.values(), strict=True):
+        differences = [comparison.find(metric.key) for metric in metrics]
+        rows.append((*keys, *change_cells(differences)))
     columns = (
         system_column(),
         TableColumn(name, grouping.words, "text", is_key=True),

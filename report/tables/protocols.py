@@ -151,8 +151,8 @@ def crossed_tables(report: StudyReport) -> Iterator[Table]:
     down, across = (groupings_of(report.task)[name] for name in report.task.crossed)
     metrics = _metrics(report)
     by_system = {system.name: _crossed(system, down, across, metrics) for system in report.systems}
-    places = [place for cells in by_system.values() for place in cells]
-    lines, groups = (sorted({place[n] for place in places}) for n in (0, 1))
+    crossings = [bins for cells in by_system.values() for bins in cells]
+    lines, groups = (sorted({bins[n] for bins in crossings}) for n in (0, 1))
     if len(groups) == 2:
         groups.remove(_ALL)
     columns = (
@@ -162,9 +162,8 @@ def crossed_tables(report: StudyReport) -> Iterator[Table]:
     )
     rows: list[tuple[CellValue, ...]] = []
     for (name, cells), line in product(by_system.items(), lines):
-        means = (
-            cells.get((line, at), {}).get(metric.key) for at, metric in product(groups, metrics)
-        )
+        wanted = product(groups, metrics)
+        means = (cells.get((line, group), {}).get(metric.key) for group, metric in wanted)
         rows.append((name, "all questions" if line == _ALL else line[1], *means))
     title = f"By {down.words} and {across.words}"
     yield Table("crossed", title, columns, tuple(rows), _notes(metrics), section="scores")
@@ -193,11 +192,11 @@ def _crossed(
     rows: dict[tuple[BinPlace, BinPlace], list[ItemScore]] = defaultdict(list)
     scores = {(row.id, row.epoch): row for row in system.scores.items}
     for item in system.run.items:
-        lines, groups = (one.bins(item) or [UNKNOWN_PLACE] for one in (down, across))
-        for place in product({*lines, _ALL}, {*groups, _ALL}):
-            rows[place].append(scores[item.key])
+        lines, groups = (side.bins(item) or [UNKNOWN_PLACE] for side in (down, across))
+        for bins in product({*lines, _ALL}, {*groups, _ALL}):
+            rows[bins].append(scores[item.key])
     keys, totals = [metric.key for metric in metrics], totals_of(metrics)
     return {
-        place: {key: one.mean for key, one in aggregates_of(own, keys, totals=totals).items()}
-        for place, own in rows.items()
+        bins: {key: mean.mean for key, mean in aggregates_of(own, keys, totals=totals).items()}
+        for bins, own in rows.items()
     }

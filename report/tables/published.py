@@ -37,18 +37,18 @@ def _laid_out(report: StudyReport, published: Published, table: PublishedTable) 
         columns.append(TableColumn(key, metric.title, metric.unit, metric.digits, group=group))
     own = _own_systems(report, table)
     rows: list[tuple[CellValue, ...]] = []
+    wanted = list(product(table.settings, table.metrics))
     for subset in table.subsets:
         for row_name, systems in own:
             means: list[float | None] = []
-            for setting, name in product(table.settings, table.metrics):
+            for setting, name in wanted:
                 system = systems.get(setting)
                 ours = _nearest(published.metrics[name], system) if system else None
                 means.append(system.mean(ours, subset).mean if system and ours else None)
             if any(mean is not None for mean in means):
                 rows.append(("measured", row_name, report.called(subset), *means))
         for row_name, scores in table.rows.items():
-            places = product(table.settings, table.metrics)
-            cells = (scores[setting][subset][metric] for setting, metric in places)
+            cells = (scores[setting][subset][metric] for setting, metric in wanted)
             rows.append(("published", row_name, report.called(subset), *cells))
     measured = any(row[0] == "measured" for row in rows)
     keys = (
@@ -86,15 +86,13 @@ def _setting_of(system: SystemReport, table: PublishedTable) -> str | None:
     and the system differs from its base in nothing else."""
     asked, changes = system.run.system, set(system.changes)
     for name, setting in table.settings.items():
+        is_same = system.setting == (setting.ours or name)
         if setting.protocol is not None:
-            same = not changes - BY_PROTOCOL and asked.asked("protocol") == setting.protocol
-            is_it = bool(system.model) and same
+            is_same = not changes - BY_PROTOCOL and asked.asked("protocol") == setting.protocol
         elif setting.hints is not None:
-            same = not changes - BY_STRATEGY and asked.asked("hints") == setting.hints
-            is_it = bool(system.model) and same
-        else:
-            is_it = system.setting == (setting.ours or name)
-        if is_it:
+            is_same = not changes - BY_STRATEGY and asked.asked("hints") == setting.hints
+        is_plain = setting.protocol is None and setting.hints is None
+        if is_same and (is_plain or system.model):
             return name
     return None
 

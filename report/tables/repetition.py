@@ -12,6 +12,7 @@ from branchwise.report.table import (
     CellValue,
     Table,
     TableColumn,
+    count_columns,
     subset_column,
     system_column,
 )
@@ -21,19 +22,16 @@ def agreement_tables(report: StudyReport) -> Iterator[Table]:
     """Of systems that both matchers aligned."""
     systems = [(s.name, s.run.settled.agreement) for s in report.systems if s.run.settled.agreement]
     counts = (
-        TableColumn("questions", "questions", "count"),
-        TableColumn("pairs", "branch pairs", "count"),
+        *count_columns(questions="questions", pairs="branch pairs"),
         TableColumn("observed", "agreement"),
         TableColumn("kappa", "Cohen's kappa", "value"),
-        TableColumn("both", "aligned by both", "count"),
-        TableColumn("lexical_only", "by names only", "count"),
-        TableColumn("llm_only", "by the model only", "count"),
-        TableColumn("neither", "by neither", "count"),
+        *count_columns(both="aligned by both", lexical_only="by names only"),
+        *count_columns(llm_only="by the model only", neither="by neither"),
     )
-    columns = (system_column(), *counts, TableColumn("differ", "questions that differ", "count"))
+    columns = (system_column(), *counts, *count_columns(differ="questions that differ"))
     rows = tuple(
-        (name, *(getattr(one, column.key) for column in counts), len(one.differences))
-        for name, one in systems
+        (name, *(getattr(agreement, column.key) for column in counts), len(agreement.differences))
+        for name, agreement in systems
     )
     note = "Over pairs of a predicted and a gold branch of the questions that the model aligned."
     title = "Agreement of the matchers"
@@ -55,7 +53,7 @@ _BEST_OF = (
     "files of answers it is epoch 0."
 )
 _MOST_TRIALS = 5
-_TOLD_K = (2, 3, 5, 10, 20, 50, 100)
+_SHOWN_K = (2, 3, 5, 10, 20, 50, 100)
 
 
 def epoch_tables(report: StudyReport) -> Iterator[Table]:
@@ -76,8 +74,7 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
         system_column(),
         subset_column(),
         TableColumn("metric", "metric", "text", is_key=True),
-        TableColumn("n", "n", "count"),
-        TableColumn("epochs", "epochs", "count"),
+        *count_columns(n="n", epochs="epochs"),
         *measures,
         *_trial_columns(most, printed=False),
     )
@@ -85,14 +82,13 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
     for subset in report.subsets:
         for name, spread in spreads:
             for metric in report.task.headline:
-                one = spread.metrics[subset][metric.key]
-                values: list[CellValue] = [getattr(one, column.key) for column in measures]
+                own = spread.metrics[subset][metric.key]
+                values: list[CellValue] = [getattr(own, column.key) for column in measures]
                 # None for epochs that the system does not have.
-                for trials in (one.trials, one.best_of[1:], one.worst_of[1:]):
-                    values += [*trials, *[None] * (most - (trials is not one.trials) - len(trials))]
-                rows.append(
-                    (name, report.called(subset), metric.title, one.n, spread.epochs, *values)
-                )
+                for trials in (own.trials, own.best_of[1:], own.worst_of[1:]):
+                    values += [*trials, *[None] * (most - (trials is not own.trials) - len(trials))]
+                first = (name, report.called(subset), metric.title, own.n, spread.epochs)
+                rows.append((*first, *values))
     notes = [_SD, _AGREEMENT]
     for name, spread in spreads:
         union = spread.union["all"]
@@ -103,16 +99,12 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
         )
     whole = Table("epochs", "Spread over epochs", columns, tuple(rows), tuple(notes))
     yield whole
-    yield _trials_table(whole, most)
-
-
-def _trials_table(whole: Table, most: int) -> Table:
-    trials = _trial_columns(most, printed=True)
-    chosen = whole.with_columns({SYSTEM, SUBSET, "metric", *(column.key for column in trials)})
+    shown = _trial_columns(most, printed=True)
+    chosen = whole.with_columns({SYSTEM, SUBSET, "metric", *(column.key for column in shown)})
     keys = [column for column in chosen.columns if column.unit == "text"]
-    rows = (row for row in chosen.rows if any(cell is not None for cell in row[len(keys) :]))
+    known_rows = [row for row in chosen.rows if set(row[len(keys) :]) != {None}]
     title = "Each epoch, and the best and worst of several"
-    return Table("trials", title, (*keys, *trials), tuple(rows), (_BEST_OF,))
+    yield Table("trials", title, (*keys, *shown), tuple(known_rows), (_BEST_OF,))
 
 
 def _trial_columns(most: int, *, printed: bool) -> tuple[TableColumn, ...]:
@@ -125,6 +117,6 @@ def _trial_columns(most: int, *, printed: bool) -> tuple[TableColumn, ...]:
         columns.append(TableColumn(f"epoch_{n}", title, printed=shown, heading=heading))
     for end, k in product(("best", "worst"), range(2, most + 1)):
         title, heading = f"{end} of {k}", f"{end}\nof {k}"
-        shown = printed and (k in (most, *_TOLD_K) or not is_long)
+        shown = printed and (k in (most, *_SHOWN_K) or not is_long)
         columns.append(TableColumn(f"{end}_of_{k}", title, printed=shown, heading=heading))
     return tuple(columns)

@@ -14,6 +14,7 @@ from branchwise.report.table import (
     CellValue,
     Table,
     TableColumn,
+    count_columns,
     subset_column,
     system_column,
 )
@@ -26,18 +27,12 @@ _DEVIATION = "SD: standard deviation over questions."
 def systems_table(report: StudyReport) -> Table:
     """Each system's settings, its scorer, and how its items ended."""
     counts = [system.scores.counts for system in report.systems]
+    is_cut, is_interrupted = any(c.cut for c in counts), any(c.interrupted for c in counts)
     ends = (
-        TableColumn("items", "items", "count"),
-        TableColumn("answered", "answered", "count"),
-        TableColumn("failed", "failed", "count"),
-        TableColumn("format_errors", "format errors", "count"),
-        TableColumn("cut", "cut", "count", printed=any(count.cut for count in counts)),
-        TableColumn(
-            "interrupted",
-            "interrupted",
-            "count",
-            printed=any(count.interrupted for count in counts),
-        ),
+        *count_columns(items="items", answered="answered", failed="failed"),
+        *count_columns(format_errors="format errors"),
+        TableColumn("cut", "cut", "count", printed=is_cut),
+        TableColumn("interrupted", "interrupted", "count", printed=is_interrupted),
         TableColumn("missing", "without a prediction", "count", printed=False),
         TableColumn("pending", "not ended", "count"),
     )
@@ -87,33 +82,24 @@ def _setting(value: Any) -> str:
 
 def alternatives_notes(report: StudyReport) -> list[str]:
     """How many questions have alternative gold answers, and how one of them is chosen."""
-    ids = {
-        item.id: item.gold_set is not None
-        for system in report.systems
-        for item in system.scores.items
-    }
+    items = (item for system in report.systems for item in system.scores.items)
+    ids = {item.id: item.gold_set is not None for item in items}
     several = sum(ids.values())
     return [gold_set_note(report.task, several, len(ids))] if several else []
 
 
 def evidence_notes(report: StudyReport) -> list[str]:
     """What the systems searched, where their questions bring no passages."""
-    searched = {
-        system.name: system.run.evidence
-        for system in report.systems
-        if system.run.evidence is not None
-    }
+    runs = {system.name: system.run for system in report.systems}
+    searched = {n: run.evidence for n, run in runs.items() if run.evidence is not None}
     if len(set(searched.values())) == 1 and len(searched) == len(report.systems):
         return [f"evidence: {next(iter(searched.values()))}"]
     return [f"evidence of {name}: {words}" for name, words in searched.items()]
 
 
 def results_tables(report: StudyReport) -> list[Table]:
-    """Means of every metric by system and subset: a table for each group of the task's columns.
-
-    A metric that no system has a value for is left out. Systems are there twice where both
-    matchers were asked for.
-    """
+    """Means by system and subset: a table for each group of the task's columns, of metrics that
+    any system has. Systems are there twice where both matchers were asked for."""
     scored: list[tuple[str, Scores]] = []
     for system in report.systems:
         scored += [(system.name, system.run.lexical)] if system.run.lexical else []

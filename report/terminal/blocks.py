@@ -3,6 +3,7 @@
 The app, `trace --print` and the Markdown export each lay the same blocks out in their own way.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,15 +26,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a step's detail.
-
-    `text` has lines separated by "\\n" and else only printable characters (`harmless`). `title`
-    stands above it, on one line. `folded`: only the title is shown until the user opens it.
-    `passage` and `row` say what the block shows, for finding the place of an answer
-    (`eval.errors.gold_evidence.EvidencePlace`): of a table, `row` is the number of its first
-    row, which stands on the third line, below the names of the columns and a rule. `title_marks`
-    are marks of the title.
-    """
+    """A piece of a step's detail: `text` in lines of printable characters (`harmless`) under a
+    `title`; `folded`: only that is shown at first. `passage`, and of a table `row`, the number
+    of its first row, which stands on the third line, tell where an answer is (`EvidencePlace`)."""
 
     kind: BlockKind
     text: str
@@ -46,24 +41,28 @@ class Block:
 
 
 def harmless(text: str) -> str:
-    """Text from outside, of the same length, without what could steer a terminal or hide.
-
-    Line ends stay, other white space becomes a space, everything else that is not printable
-    (escapes, controls, directions, zero-width characters) becomes U+FFFD. The same length: offsets
-    stay what they are.
-    """
+    """Text from outside, of the same length, without what could steer a terminal or hide: line
+    ends stay, other white space becomes a space, everything else that is not printable U+FFFD."""
     return text if text.isprintable() else text.translate(_SHOWN)
 
 
-class _Shown(dict[int, str]):
-    """How each character is shown, found out when it first comes."""
+class CharacterForms(dict[int, str]):
+    """What stands for each character (`str.translate`), worked out when it is first met."""
+
+    def __init__(self, form: Callable[[int], str]) -> None:
+        super().__init__()
+        self._form = form
 
     def __missing__(self, code: int) -> str:
-        character = chr(code)
-        if not character.isprintable() and character != "\n":
-            character = " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
-        self[code] = character
+        form = self[code] = self._form(code)
+        return form
+
+
+def _shown(code: int) -> str:
+    character = chr(code)
+    if character.isprintable() or character == "\n":
         return character
+    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
-_SHOWN = _Shown()
+_SHOWN = CharacterForms(_shown)

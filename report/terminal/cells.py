@@ -70,16 +70,16 @@ def notes(lines: Iterable[str]) -> "Padding":
 
 
 def mean_cell(
-    found: Aggregate, digits: int, questions: int | None, *, is_change: bool = False
+    mean: Aggregate, digits: int, questions: int | None, *, is_change: bool = False
 ) -> "Text":
     """The mean; under it the interval, and n where it is not the number of questions."""
-    text = plain(as_text(found.mean, "change" if is_change else "share", digits))
-    if found.low is not None and found.high is not None:
-        joint = " to " if found.low < 0 else "–"
-        interval = f"\n{number(found.low, digits)}{joint}{number(found.high, digits)}"
+    text = plain(as_text(mean.mean, "change" if is_change else "share", digits))
+    if mean.low is not None and mean.high is not None:
+        joint = " to " if mean.low < 0 else "–"
+        interval = f"\n{number(mean.low, digits)}{joint}{number(mean.high, digits)}"
         text.append(interval, style="dim")
-    if questions is not None and 0 < found.n != questions:
-        text.append(f"\nn={found.n}", style="dim")
+    if questions is not None and 0 < mean.n != questions:
+        text.append(f"\nn={mean.n}", style="dim")
     return text
 
 

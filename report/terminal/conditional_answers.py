@@ -1,7 +1,7 @@
 """Conditional answers for a terminal, and for programs."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,6 @@ def answer_record(
     answer: ConditionsAnswer,
     solution: Solution | None = None,
 ) -> dict[str, Any]:
-    """The same for a program."""
     record: dict[str, Any] = {
         "scenario": scenario.id,
         "kind": problem.kind,
@@ -88,26 +87,26 @@ def answer_record(
         "groups": [list(group) for group in answer.groups],
     }
     if solution:
-        record["requirements"] = [asdict(one) for one in requirements(problem)]
-        record["explanations"] = [asdict(one) for one in explained(problem, solution)]
-        record["obstacles"] = [asdict(obstacle) for obstacle in obstacles(problem, solution)]
+        record["requirements"] = [*map(asdict, requirements(problem))]
+        record["explanations"] = [*map(asdict, explained(problem, solution))]
+        record["obstacles"] = [*map(asdict, obstacles(problem, solution))]
     return record
 
 
 def _explained_lines(problem: ConditionsProblem, solution: Solution) -> Iterator[str]:
-    found = explained(problem, solution)
+    groups = explained(problem, solution)
     texts = {
         document.sentence_id(number): text
         for document in problem.documents
         for number, text in document.sentences.items()
     }
-    for one in found[:_MOST_GROUPS]:
-        yield " and ".join(one.group) or "nothing more is needed"
-        for id in one.group:
+    for explanation in groups[:_MOST_GROUPS]:
+        yield " and ".join(explanation.group) or "nothing more is needed"
+        for id in explanation.group:
             yield f'  {id} says "{cut(one_line(_TAG.sub(" ", texts[id])), _SHOWN)}"'
-        yield from (f"  {line}" for line in _origins_lines(problem, one))
-    if len(found) > _MOST_GROUPS:
-        yield f"{len(found) - _MOST_GROUPS:,} further groups (--json has all of them)"
+        yield from (f"  {line}" for line in _origins_lines(problem, explanation))
+    if len(groups) > _MOST_GROUPS:
+        yield f"{len(groups) - _MOST_GROUPS:,} further groups (--json has all of them)"
     for obstacle in obstacles(problem, solution):
         wanted = [f"{id} needs {expression}" for id, expression in obstacle.documents]
         values = [f"{id} is {str(value).lower()}" for id, value in obstacle.values.items()]
@@ -115,19 +114,17 @@ def _explained_lines(problem: ConditionsProblem, solution: Solution) -> Iterator
         yield f"not possible: {', '.join(wanted)}; but {against}"
 
 
-def _origins_lines(problem: ConditionsProblem, found: GroupExplanation) -> Iterator[str]:
-    for index, origin in enumerate(found.origins):
-        start = "or " if index else ""
-        yield f"{start}{_origin_words(problem, origin)}"
+def _origins_lines(problem: ConditionsProblem, group: GroupExplanation) -> Iterator[str]:
+    for index, origin in enumerate(group.origins):
+        yield ("or " if index else "") + _origin_words(problem, origin)
         for cause in origin.left_out:
             stands = f"{cause.condition} is left out, for {cause.source} stands for it"
             yield f"  {stands}: {_way(cause)}"
-    if found.count > len(found.origins):
-        yield f"or in {found.count - len(found.origins):,} other ways"
+    if group.count > len(group.origins):
+        yield f"or in {group.count - len(group.origins):,} other ways"
 
 
 def _origin_words(problem: ConditionsProblem, origin: GroupOrigin) -> str:
-    """Which documents are had by what."""
     parts, enough = [], []
     for document, needed in origin.needed.items():
         if not needed:
@@ -153,81 +150,74 @@ def _listed(parts: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def statistics_table(found: MdcrStatistics) -> "Table":
+def statistics_table(counts: MdcrStatistics) -> "Table":
     """A set's counts beside MDCR's."""
-    both = (found, PUBLISHED_MDCR)
-
-    def share(count: int, of: int) -> str:
-        return f"{count / of:.1%}" if of else "-"
-
-    def of_size(size: int) -> Callable[[MdcrStatistics], str]:
-        return lambda one: f"{one.groups.get(size, 0):,}"
-
-    def of_domain(domain: str) -> Callable[[MdcrStatistics], str]:
-        return lambda one: f"{one.domains.get(domain, 0):,}"
-
-    domains = dict.fromkeys(domain for one in both for domain in one.domains)
-    rows: list[tuple[str, Callable[[MdcrStatistics], str]]] = [
-        ("documents", lambda one: f"{one.documents:,}"),
-        ("groups of documents", lambda one: f"{sum(one.groups.values()):,}"),
-    ]
-    for size in sorted({size for one in both for size in one.groups}):
-        rows.append((f"  of {size}", of_size(size)))
-    rows += [
-        ("scenarios", lambda one: f"{one.scenarios:,}"),
-        *((f"  on {domain}", of_domain(domain)) for domain in domains),
-        ("questions", lambda one: f"{one.questions:,}"),
-        ("  that need relations", lambda one: share(one.with_relations, one.questions)),
-        ("  with groups", lambda one: share(one.with_groups, one.questions)),
-    ]
+    both = (counts, PUBLISHED_MDCR)
     table = counts_table("", ("this set", "published"))
-    for name, words in rows:
-        table.add_row(name, *map(words, both))
+
+    def add(name: str, values: Iterable[int], wholes: Iterable[int] = ()) -> None:
+        """A row of counts, or of their shares of `wholes`."""
+        cells = [f"{value:,}" for value in values]
+        if wholes:
+            pairs = zip(values, wholes, strict=True)
+            cells = [f"{value / whole:.1%}" if whole else "-" for value, whole in pairs]
+        table.add_row(name, *cells)
+
+    questions = [part.questions for part in both]
+    add("documents", [part.documents for part in both])
+    add("groups of documents", [sum(part.groups.values()) for part in both])
+    for size in sorted({size for part in both for size in part.groups}):
+        add(f"  of {size}", [part.groups.get(size, 0) for part in both])
+    add("scenarios", [part.scenarios for part in both])
+    for domain in dict.fromkeys(domain for part in both for domain in part.domains):
+        add(f"  on {domain}", [part.domains.get(domain, 0) for part in both])
+    add("questions", questions)
+    add("  that need relations", [part.with_relations for part in both], questions)
+    add("  with groups", [part.with_groups for part in both], questions)
     return table
 
 
 def balance_table(balance: AnswerBalance) -> "Table":
     """How evenly a set's questions are answered, beside MDCR's."""
-
-    def number(format: str, value: Callable[[AnswerBalance], float | None]) -> tuple[str, ...]:
-        values = map(value, (balance, PUBLISHED_BALANCE))
-        return tuple("-" if one is None else format.format(one) for one in values)
-
+    both = (balance, PUBLISHED_BALANCE)
     table = counts_table("", ("this set", "published half"))
-    table.add_row("at least one: yes", *number("{:.1%}", lambda one: one.at_least_one))
-    table.add_row("all together: yes", *number("{:.1%}", lambda one: one.all_together))
-    table.add_row("maximum: all of them", *number("{:.1%}", lambda one: one.maximum_is_all))
+
+    def add(name: str, key: str, format: str) -> None:
+        values = [getattr(part, key) for part in both]
+        table.add_row(name, *("-" if value is None else format.format(value) for value in values))
+
+    add("at least one: yes", "at_least_one", "{:.1%}")
+    add("all together: yes", "all_together", "{:.1%}")
+    add("maximum: all of them", "maximum_is_all", "{:.1%}")
     table.add_row("right without reading")
-    table.add_row("  yes, yes and all of them", *number("{:.3f}", lambda one: one.yes_yes_all))
-    table.add_row("  best constant answers", *number("{:.3f}", lambda one: one.best_constant))
+    add("  yes, yes and all of them", "yes_yes_all", "{:.3f}")
+    add("  best constant answers", "best_constant", "{:.3f}")
     table.add_row("relations")
-    for kind in PUBLISHED_BALANCE.relations:
-        counts = (one.relations.get(kind, 0) for one in (balance, PUBLISHED_BALANCE))
-        table.add_row(f"  {kind}", *(f"{count:,}" for count in counts))
-    table.add_row("words of a document", *number("{:.0f}", lambda one: one.words))
-    table.add_row("conditions of a document", *number("{:.1f}", lambda one: one.conditions))
-    table.add_row("documents of a question", *number("{:.1f}", lambda one: one.documents))
+    for relation in PUBLISHED_BALANCE.relations:
+        counts = (part.relations.get(relation, 0) for part in both)
+        table.add_row(f"  {relation}", *(f"{count:,}" for count in counts))
+    add("words of a document", "words", "{:.0f}")
+    add("conditions of a document", "conditions", "{:.1f}")
+    add("documents of a question", "documents", "{:.1f}")
     return table
 
 
-def statistics_record(found: MdcrStatistics, balance: AnswerBalance) -> dict[str, Any]:
-    """The same for a program."""
-
-    def record(one: MdcrStatistics) -> dict[str, Any]:
-        return asdict(one) | {"groups": {str(size): n for size, n in one.groups.items()}}
-
-    return {
-        "this set": record(found) | {"balance": asdict(balance)},
-        "published": record(PUBLISHED_MDCR) | {"balance": asdict(PUBLISHED_BALANCE)},
-    }
+def statistics_record(counts: MdcrStatistics, balance: AnswerBalance) -> dict[str, Any]:
+    sets = {"this set": (counts, balance), "published": (PUBLISHED_MDCR, PUBLISHED_BALANCE)}
+    records = {}
+    for name, (statistics, balanced) in sets.items():
+        groups = {str(size): n for size, n in statistics.groups.items()}
+        records[name] = asdict(statistics) | {"groups": groups, "balance": asdict(balanced)}
+    return records
 
 
-def differences_table(found: Differences) -> "Table":
+def differences_table(differences: Differences) -> "Table":
     """How many questions the authors' program answers otherwise."""
     table = counts_table("answered otherwise by the authors' program", ("short answer", "groups"))
-    for kind, count in found.items():
+    for kind, count in differences.items():
         row = f"{_ASKS[kind]} ({kind}), of {count['questions']:,}"
         table.add_row(row, f"{count['short answers']:,}", f"{count['groups']:,}")
-    of_all = [sum(count[key] for count in found.values()) for key in ("short answers", "groups")]
+    counts = differences.values()
+    of_all = [sum(count[key] for count in counts) for key in ("short answers", "groups")]
     table.add_row("all", *(f"{count:,}" for count in of_all))
     return table

@@ -106,10 +106,8 @@ def print_json(value: Any) -> None:
 
 
 def printable_json(value: Any) -> str:
-    """Indented JSON that holds text from outside: what could steer a terminal is escaped in it.
-
-    JSON itself escapes only some control characters: not the 8-bit ones, nor direction marks.
-    """
+    """Indented JSON that holds text from outside: what could steer a terminal is escaped in it,
+    where JSON itself does not (8-bit controls, direction marks)."""
     import orjson
 
     return harmless_json(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

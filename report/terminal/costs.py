@@ -123,7 +123,6 @@ _GRADING = ("calls of\njudge", "\ntokens", "\nUSD", "calls\nat most", "\ntokens"
 
 
 def print_plan(plan: StudyPlan) -> None:
-    """Print a plan on standard output."""
     for part in plan_tables(plan):
         console().print(part)
 
@@ -140,25 +139,23 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
         sample = counted(most, "answer") if least == most else f"{least} to {most} answers"
         of = " of each system" if len(plan.systems) > 1 else ""
         yield plain(f"\nExpected, from {sample}{of}", "bold")
-        yield _table(_EXPECTED, systems, totals, lambda one: _expected_cells(one.expected))
+        yield _table(_EXPECTED, systems, totals, lambda row: _expected_cells(row.expected))
     else:
         yield indented(plain(_UNKNOWN, "dim"))
     yield plain("\nAt most, by the settings alone", "bold")
     every = (AGENT, EXPANDER, EXTRACTOR)
     roles = [role for role in every if any(system.calls.get(role) for system in plan.systems)]
 
-    def bounds(one: _Planned) -> list[str]:
-        cells = [short_count(one.calls.get(role, 0)) for role in roles]
-        for bound in (one.within, one.at_most):
+    def bounds(planned: _Planned) -> list[str]:
+        cells = [short_count(planned.calls.get(role, 0)) for role in roles]
+        for bound in (planned.within, planned.at_most):
             cells += [short_count(bound.tokens), usd(bound.cost)]
         return cells
 
     yield _table((*(f"calls of\n{role}" for role in roles), *_AT_MOST), systems, totals, bounds)
     if plan.grading:
         yield plain("")
-        yield _table(
-            _GRADING, [(grading.system, grading) for grading in plan.grading], [], _graded_cells
-        )
+        yield _table(_GRADING, [(part.system, part) for part in plan.grading], [], _graded_cells)
     yield _plan_notes(plan)
 
 
@@ -179,12 +176,12 @@ def _table(
     table = new_table()
     for title in titles:
         table.add_column(title, justify="right", no_wrap=True)
-    for name, one in rows:
-        table.add_row(plain(run_name(name)), *cells(one))
+    for name, row in rows:
+        table.add_row(plain(run_name(name)), *cells(row))
     if totals:
         table.add_section()
-    for name, one in totals:
-        table.add_row(plain(run_name(name), "bold"), *cells(one))
+    for name, row in totals:
+        table.add_row(plain(run_name(name), "bold"), *cells(row))
     return table
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from branchwise.base.numbers import UNKNOWN, count, number, percent
 from branchwise.base.text import printable
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings import LOSSES, CurvePoint
+from branchwise.eval.ceilings import LOSSES
 from branchwise.eval.errors.item_errors import ErrorTotals, SubsetTotals
 from branchwise.report.figures.errors import AnyError, ErrorCounts, error_counts, has_any
 from branchwise.report.figures.lines import CEILING_PLACES
@@ -21,7 +21,7 @@ from branchwise.report.figures.losses import (
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables.errors import ceilings_table
 from branchwise.report.terminal.cells import heading, indented, new_table, notes, plain, run_name
-from branchwise.report.terminal.report_table import body, drawn
+from branchwise.report.terminal.report_table import TableBody, drawn
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -128,9 +128,9 @@ def class_tables(report: StudyReport) -> "Iterator[RenderableType]":
         inexact = (plain(count(counts.inexact), "bold") for counts in every)
         table.add_row(plain("not exact", "bold"), *inexact)
         for group in classes.classes:
-            for one in group.shown if any(has_any(error, every) for error in group.shown) else ():
-                words = one.title if one is group else f"  {one.title}"
-                shares = (_share(c.inexact_with, c.inexact_known, one.key) for c in every)
+            for error in group.shown if any(has_any(e, every) for e in group.shown) else ():
+                words = error.title if error is group else f"  {error.title}"
+                shares = (_share(c.inexact_with, c.inexact_known, error.key) for c in every)
                 table.add_row(plain(words), *map(plain, shares))
         yield table
     yield notes(classes.says)
@@ -151,13 +151,12 @@ _TASK_NOTES = (
 
 def task_error_tables(report: StudyReport) -> "Iterator[RenderableType]":
     """Items by the task's own classes of error, a column a run; nothing where traces tell more."""
-    classes = report.task.error_classes
-    if not classes:
-        return
     rows: list[tuple[AnyError, str, str]] = []
-    for group in classes.classes:
+    for group in report.task.error_classes.classes if report.task.error_classes else ():
         rows.append((group, "bold", group.title))
         rows += [(error_type, "", f"  {error_type.title}") for error_type in group.types]
+    if not rows:
+        return
     runs = [(system.name, error_counts(system.run, "all")) for system in report.systems]
     for chosen in _side_by_side(runs, max(len(words) for *_, words in rows)):
         yield heading("items by error", [name for name, _ in runs])
@@ -165,10 +164,10 @@ def task_error_tables(report: StudyReport) -> "Iterator[RenderableType]":
         table = _table_of(names)
         table.columns[0].no_wrap = True
         every = [counts for _, counts in chosen]
-        table.add_row(plain("all", "bold"), *(plain(count(one.items)) for one in every))
+        table.add_row(plain("all", "bold"), *(plain(count(counts.items)) for counts in every))
         for error, style, words in rows:
             if has_any(error, every):
-                shares = (_share(one.with_error, one.known, error.key) for one in every)
+                shares = (_share(c.with_error, c.known, error.key) for c in every)
                 table.add_row(plain(words, style), *(plain(share, style) for share in shares))
         yield table
     yield notes(_TASK_NOTES)
@@ -228,36 +227,22 @@ def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
     title = "what a perfect reader would have found"
     yield from drawn(table.with_columns((*beside, *shares, main.key)), title)
     yield plain("")
-    yield body(table.with_columns((*beside, *losses)))
-    named = [
-        (f"{run_name(name)}: " if len(known.systems) > 1 else "", analysis)
-        for _, name, analysis in known.analysed
-    ]
-    unknown = (
-        f"{before}{printable(why)[:400]}"
-        for before, analysis in named
-        for why in analysis.ceilings.unknown
-    )
+    yield TableBody(table.with_columns((*beside, *losses)))
+    unknown: list[str] = []
+    lines = ["recall of what was retrieved after so many tool calls, at some points:"]
+    for _, name, analysis in known.analysed:
+        before = f"{run_name(name)}: " if len(known.systems) > 1 else ""
+        unknown += (f"{before}{printable(why)[:400]}" for why in analysis.ceilings.unknown)
+        # The point before any call only where it has a recall.
+        points = [p for p in analysis.curve("calls").points if p.effort or p.recall.mean]
+        first, rest = points[:_FIRST], points[_FIRST:]
+        later = rest[::-1][:: -(-len(rest) // _LATER) or 1][::-1]
+        recalls = " · ".join(f"{p.effort} {number(p.recall.mean)}" for p in (*first, *later))
+        lines += [f"  {before}{recalls}"] if points else []
     yield notes([_CEILING_NOTE[0].format(main.name), *_CEILING_NOTE[1:], *unknown])
-    curves = [(before, _few(analysis.curve("calls").points)) for before, analysis in named]
-    lines = [
-        f"  {before}{' · '.join(f'{point.effort} {number(point.recall.mean)}' for point in points)}"
-        for before, points in curves
-        if points
-    ]
-    if lines:
-        lines[:0] = ["recall of what was retrieved after so many tool calls, at some points:"]
-    yield indented(plain("\n".join(lines)))
+    yield indented(plain("\n".join(lines) if len(lines) > 1 else ""))
 
 
 def _says_something(key: str, systems: Sequence[Mapping[str, Aggregate]]) -> bool:
     needed = _ONLY_WHERE.get(key)
     return any(system[key].n and (needed is None or system[needed].mean) for system in systems)
-
-
-def _few(points: Sequence[CurvePoint]) -> list[CurvePoint]:
-    """The first points and some later ones; the one before any call only where it has a recall."""
-    telling = [point for point in points if point.effort or point.recall.mean]
-    first, rest = telling[:_FIRST], telling[_FIRST:]
-    step = -(-len(rest) // _LATER) or 1
-    return [*first, *rest[::-1][::step][::-1]]

@@ -1,10 +1,10 @@
 """The forms of question sets and corpora, for a terminal and for programs."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from branchwise.corpora.forms import CorpusForm
 from branchwise.corpora.loaders.format_fields import OBJECTS
-from branchwise.corpora.loaders.forms import FORMS, OWN, QuestionForm
+from branchwise.corpora.loaders.forms import FORMS, OWN
 from branchwise.report.terminal.console import console, print_line, printable_json
 
 
@@ -26,12 +26,19 @@ def print_forms() -> None:
     """Print every form with its fields, what goes to `meta`, where it comes from, its licence."""
     for form in (OWN, *FORMS.values()):
         console().print(f"{form.prefix}  [dim]{form.title}[/dim]", highlight=False)
-        for heading, text in _told(form):
-            print_line(console(), f"  {heading:<9}{text}")
+        texts = {
+            "fields": ", ".join(form.reads),
+            "in meta": ", ".join(form.keeps),
+            "not read": ", ".join(form.drops),
+            "from": form.origin,
+            "licence": form.licence,
+        }
+        for heading, text in texts.items():
+            if text or heading == "fields":
+                print_line(console(), f"  {heading:<9}{text}")
 
 
 def forms_as_json() -> str:
-    """The same for a program."""
     return printable_json(
         [
             {
@@ -51,23 +58,10 @@ def forms_as_json() -> str:
 
 
 def print_fields() -> None:
-    """Print every field of our own format."""
-    for what, fields in OBJECTS.items():
-        console().print(f"{what}:", highlight=False)
+    for name, fields in OBJECTS.items():
+        console().print(f"{name}:", highlight=False)
         for field in fields:
-            name = f"{field.name}*" if field.required else field.name
+            key = f"{field.name}*" if field.required else field.name
             about = f"; {field.about}" if field.about else ""
-            print_line(console(), f"  {name:<11}{field.written}{about}")
+            print_line(console(), f"  {key:<11}{field.written}{about}")
     console().print("\n* required. Other fields are kept in meta. docs/format.md has examples.")
-
-
-def _told(form: QuestionForm) -> Iterator[tuple[str, str]]:
-    yield "fields", ", ".join(form.reads)
-    if form.keeps:
-        yield "in meta", ", ".join(form.keeps)
-    if form.drops:
-        yield "not read", ", ".join(form.drops)
-    if form.origin:
-        yield "from", form.origin
-    if form.licence:
-        yield "licence", form.licence

@@ -78,7 +78,6 @@ def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_note(text: str) -> None:
-    """Print a note on standard error."""
     print_sentence(error_console(), text)
 
 
@@ -106,10 +105,7 @@ _NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|")
 def table_within(
     headings: Sequence[str], rows: Sequence[Sequence[str]], width: int
 ) -> "Table | None":
-    """A table of at most `width` characters; None where that would break a word.
-
-    Users copy entity numbers and IRIs, so these are never broken or cut.
-    """
+    """A table of at most `width` characters; None where that would break a word (an IRI)."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -147,11 +143,9 @@ def _widths(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
     """How wide columns are, the widest narrowed as needed; None where they do not fit."""
     from rich.cells import cell_len
 
-    columns = [[heading, *(row[at] for row in rows)] for at, heading in enumerate(headings)]
+    columns = list(zip(headings, *rows, strict=True))
     widths = [max(map(cell_len, cells)) for cells in columns]
-    longest = [
-        max(cell_len(w) for cell in cells for w in cell.split() or [""]) for cells in columns
-    ]
+    longest = [max(map(cell_len, " ".join(cells).split() or [""])) for cells in columns]
     least = [min(w, max(long, _NARROWEST)) for w, long in zip(widths, longest, strict=True)]
     room = width - (_GAP + 1) * (len(columns) - 1)
     if sum(least) > room:
@@ -212,14 +206,11 @@ def print_kg(
 
 def sizes(kg: KgDescription, names: NameReadings) -> str:
     """Triples and entities, and how many have nothing but a name."""
-    alone = names.names_alone
-    named_only = (
-        f" ({alone:,} of them named only, as classes and genres often are)" if alone else ""
-    )
-    return (
-        f"{counted(kg.triples, 'triple')}, {counted(kg.entities, 'entity', 'entities')}"
-        f"{named_only}, {counted(kg.shared_names, 'shared name')}"
-    )
+    entities = counted(kg.entities, "entity", "entities")
+    if alone := names.names_alone:
+        entities += f" ({alone:,} of them named only, as classes and genres often are)"
+    shared = counted(kg.shared_names, "shared name")
+    return f"{counted(kg.triples, 'triple')}, {entities}, {shared}"
 
 
 def size(count: int) -> str:
@@ -252,15 +243,12 @@ def _described(
         "descriptions": names.descriptions,
         "types": names.types,
     }
-    for what, iris in predicates.items() if any(predicates.values()) else ():
-        yield printable(f"read as {what}: {', '.join(map(short_iri, iris)) or 'none'}")
+    for words, iris in predicates.items() if any(predicates.values()) else ():
+        yield printable(f"read as {words}: {', '.join(map(short_iri, iris)) or 'none'}")
 
 
 def print_world(world: WorldDescription, survey: WorldSurvey) -> None:
-    """Print how a world was made and what it looks like.
-
-    A line is several where the terminal is too narrow for it, and one in a pipe.
-    """
+    """Print how a world was made and what it looks like; wrapped on a terminal alone."""
     screen = console()
     for line in _made(world):
         screen.print(line, markup=False, soft_wrap=not screen.is_terminal)

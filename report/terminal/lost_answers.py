@@ -41,7 +41,6 @@ def gold_set_words(number: int) -> str:
 
 
 def has_any(errors: ItemErrors) -> bool:
-    """Whether anything went wrong."""
     return next(_lines(errors), None) is not None
 
 
@@ -60,8 +59,8 @@ def _lines(errors: ItemErrors) -> Iterator[str]:
     for wrong in errors.wrong:
         yield f"wrong: {short(wrong.branch, 60)}: {short(wrong.text, 60)} · {why_wrong(wrong)}"
     for call in errors.failed_calls:
-        what = f"{Label.WRONG_TOOL_CALL.words}: step {call.step}, {short(call.tool, 60)}"
-        yield f"{what}: {short(call.error)}"
+        step = f"step {call.step}, {short(call.tool, 60)}"
+        yield f"{Label.WRONG_TOOL_CALL.words}: {step}: {short(call.error)}"
     endings = {Label.FORMAT_ERROR: errors.format_error, Label.BUDGET_SPENT: errors.budget_spent}
     for label, ending in endings.items():
         if ending is not None:
@@ -104,12 +103,10 @@ def _places(places: Sequence[EvidencePlace], count: int, before: str = "") -> st
         return ""
     more = f", and {count - 1} more" if count > 1 else ""
     place = next((place for place in places if place.shown), places[0])
-    what = ""
+    part = "" if place.row is None else f" row {place.row + 1}"
     if place.passage is not None:
-        what = f" [{short(place.passage, 60)}]"
-    elif place.row is not None:
-        what = f" row {place.row + 1}"
-    return f" · {before}step {place.step}{what}{more}"
+        part = f" [{short(place.passage, 60)}]"
+    return f" · {before}step {place.step}{part}{more}"
 
 
 def task_error_lines(
@@ -150,13 +147,13 @@ def _differences(beside: Sequence[Beside]) -> Iterator[str]:
     def joined(texts: Sequence[str]) -> str:
         return short(" + ".join(texts))
 
-    for one in beside:
-        gold, predicted = one.gold, one.predicted
+    for pair in beside:
+        gold, predicted = pair.gold, pair.predicted
         if predicted is None and gold:
             yield f"missing: {gold[0]} {joined(gold[1])}"
         elif gold is None and predicted:
             yield f"wrong: {predicted[0]} {joined(predicted[1])}"
         elif gold and predicted and gold[1] != predicted[1]:
-            scores = ", ".join(f"{what} {number(value)}" for what, value in one.scores)
+            scores = ", ".join(f"{name} {number(value)}" for name, value in pair.scores)
             beside_scores = f" ({scores})" if scores else ""
             yield f"{predicted[0]}: {joined(predicted[1])} for {joined(gold[1])}{beside_scores}"

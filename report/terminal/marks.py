@@ -37,8 +37,8 @@ def named(text: str, names: AnswerNames, kind: MarkKind = "gold") -> list[Mark]:
     """Marks of these names in a text, in order."""
     if not names:
         return []
-    found = mentions_of(names).find(text[:MAX_MARKED])
-    spans = sorted({span for spans in found.values() for span in spans})
+    by_name = mentions_of(names).find(text[:MAX_MARKED])
+    spans = sorted({span for spans in by_name.values() for span in spans})
     return [Mark(start, end, kind) for start, end in spans]
 
 
@@ -78,14 +78,12 @@ class _OneLine:
 
 
 def json_marks(text: str) -> list[Mark]:
-    """JSON's keys, strings, numbers and words."""
     from pygments.lexers.data import JsonLexer
 
     return list(_coloured(JsonLexer(), text[:MAX_COLOURED]))
 
 
 def sparql_marks(text: str) -> list[Mark]:
-    """SPARQL's keywords, variables, names, literals and comments."""
     from pygments.lexers.rdf import SparqlLexer
 
     return list(_coloured(SparqlLexer(), text[:MAX_QUERY]))

@@ -1,13 +1,9 @@
-"""How far a command is: a view that a terminal draws anew, lines now and then elsewhere.
-
-`ProgressBar` is for work of one kind, `RunProgress` for a run's questions, `StudyProgress` for the
-systems of a study, `ScoringProgress` for what scoring does.
-"""
+"""How far a command is: a view that a terminal draws anew, lines now and then elsewhere."""
 
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
@@ -34,11 +30,8 @@ SECONDS_BETWEEN_NOTICES = 30.0
 
 
 class OutagePrinter:
-    """Prints a line when a server is gone, every half minute, and when it is back.
-
-    In a `with` block it looks every second, on a thread of its own: no question may end meanwhile.
-    `noun`: what waits.
-    """
+    """Prints a line when a server is gone, every half minute, and when it is back; in a `with`
+    block it looks every second, on a thread: no question may end meanwhile. `noun`: what waits."""
 
     def __init__(
         self, outages: Outages | None, print_line: Callable[[str], None], noun: str = "question"
@@ -60,19 +53,18 @@ class OutagePrinter:
             self._thread.join()
 
     def look(self) -> None:
-        """Print what is new."""
         assert self._outages is not None
         now = {outage.server: outage for outage in self._outages.now()}
         for server in [second for second in self._seconds if second not in now]:
             gone = duration(self._seconds.pop(server))
             self._printed.pop(server, None)
             self._print(printable(f"{host_of(server) or server} answers again, after {gone}"))
-        for server, one in now.items():
-            self._seconds[server] = one.seconds
+        for server, outage in now.items():
+            self._seconds[server] = outage.seconds
             printed = self._printed.get(server)
-            if printed is None or one.seconds - printed >= SECONDS_BETWEEN_NOTICES:
-                self._printed[server] = one.seconds
-                self._print(_outage_line(one, self._outages.patience, self._noun))
+            if printed is None or outage.seconds - printed >= SECONDS_BETWEEN_NOTICES:
+                self._printed[server] = outage.seconds
+                self._print(_outage_line(outage, self._outages.patience, self._noun))
 
     def _look_on(self) -> None:
         while not self._ended.wait(1.0):
@@ -94,10 +86,7 @@ _ROWS_BESIDE = 7
 
 
 class _Display(ABC):
-    """A view on a terminal, lines elsewhere; either says which of the watched servers is gone.
-
-    `waiting`: what waits for such a server.
-    """
+    """A view on a terminal, lines elsewhere; either says which server is gone, and what waits."""
 
     def __init__(self, outages: Outages | None = None, waiting: str = "question") -> None:
         self._outages, self._waiting = outages, waiting
@@ -125,7 +114,6 @@ class _Display(ABC):
         self._shown.close()
 
     def view(self) -> "Group":
-        """What a terminal shows now."""
         from rich.console import Group
         from rich.text import Text
 
@@ -143,8 +131,9 @@ class _Display(ABC):
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, soft_wrap=True)
 
-    def _print_failure(self, names: str, error: str) -> None:
-        self._print(printable(f"failed: {names}: {error}"[:_MOST_REASON]))
+    def _print_failure(self, names: str, record: Mapping[str, Any]) -> None:
+        if record["error"]:
+            self._print(printable(f"failed: {names}: {record['error']}"[:_MOST_REASON]))
 
     def _start_clock(self) -> None:
         self._began = self._printed = time.monotonic()
@@ -172,21 +161,20 @@ class _Display(ABC):
 class ProgressBar(_Display):
     """Work of one kind, such as indexing passages; called as a `base.progress.Progress`.
 
-    `asks`: the units are requests to servers. Lines are printed then only of what takes long, and
-    the rate counts from the start; of other work it leaves out the time before the first units,
-    since loading an encoder takes longer than a small corpus.
+    Lines are printed of requests to servers (`asks`) only where they take long, and their rate
+    counts from the start; of other work from the first units: loading an encoder takes long.
     """
 
     def __init__(
         self,
-        what: str,
+        work: str,
         unit: str = "passages",
         *,
         asks: bool = False,
         outages: Outages | None = None,
     ) -> None:
         super().__init__(outages, "request")
-        self._what, self._unit, self._asks = what, unit, asks
+        self._work, self._unit, self._asks = work, unit, asks
         self._done = self._total = 0
         self._before = 0 if asks else None
 
@@ -197,11 +185,11 @@ class ProgressBar(_Display):
         is_last = done == total and not self._asks
         is_due = is_last or ((done or self._asks) and self._is_time_for_lines())
         if is_due and not self._is_drawn:
-            self._print(f"{self._what}: {', '.join(self._numbers())}")
+            self._print(f"{self._work}: {', '.join(self._numbers())}")
 
     def _parts(self) -> "list[RenderableType]":
-        what = self._what if self._done or self._asks else f"{self._what} (loading)"
-        return [_row(what, self._done, self._total or None, *self._numbers())]
+        loading = "" if self._done or self._asks else " (loading)"
+        return [_row(self._work + loading, self._done, self._total or None, *self._numbers())]
 
     def _numbers(self) -> tuple[str, ...]:
         """Count, rate and time left; before the first units the time so far."""
@@ -219,30 +207,28 @@ class RunProgress(_Display):
 
     def __init__(self, total: int, ended: int = 0, outages: Outages | None = None) -> None:
         super().__init__(outages)
-        self._what, self._is_open = "starting", False
+        self._stage, self._is_open = "starting", False
         self._total, self._ended, self._before, self._failed = total, ended, ended, 0
 
-    def opens(self, what: str) -> None:
+    def opens(self, stage: str) -> None:
         """Say what is opened; the questions are counted when all is."""
-        self._what, self._is_open = printable(what) or "answering", not what
+        self._stage, self._is_open = printable(stage) or "answering", not stage
         if self._is_open:
             self._start_clock()
 
     def ended(self, question: "Question", record: dict[str, Any]) -> None:
-        """Count an item that ended; where it failed, say why."""
         self._ended += 1
-        if record["error"]:
-            self._failed += 1
-            self._print_failure(question.id, record["error"])
+        self._failed += bool(record["error"])
+        self._print_failure(question.id, record)
         is_due = self._ended >= self._total or self._is_time_for_lines()
         if is_due and not self._is_drawn:
             self._print(", ".join(self._numbers()))
 
     def _parts(self) -> "list[RenderableType]":
         if not self._is_open:
-            return [_row(self._what, 0, None)]
+            return [_row(self._stage, 0, None)]
         failed = f"{self._failed} failed" if self._failed else ""
-        return [_row(self._what, self._ended, self._total, *self._numbers(), failed=failed)]
+        return [_row(self._stage, self._ended, self._total, *self._numbers(), failed=failed)]
 
     def _numbers(self) -> tuple[str, ...]:
         pace = self._pace(self._ended - self._before, self._total - self._ended)
@@ -253,10 +239,8 @@ class ScoringProgress:
     """What scoring does: a bar at a time. `asked`: whether any model had to be asked."""
 
     def __init__(self, outages: Outages | None = None) -> None:
-        self._outages = outages
-        self._shown = ExitStack()
-        self._what = ""
-        self.asked = False
+        self._outages, self._shown = outages, ExitStack()
+        self._work, self.asked = "", False
 
     def __enter__(self) -> Self:
         return self
@@ -265,28 +249,24 @@ class ScoringProgress:
         self._shown.close()
 
     def requests(self, role: str, done: int, total: int) -> None:
-        """Report how many of a role's requests have ended."""
         self.asked = True
         self._show(f"asking the {role}", "requests", done, total)
 
     def passages(self, done: int, total: int) -> None:
-        """Report how many passages of the corpus have been read."""
         self._show("looking for answers in the corpus", "passages", done, total)
 
-    def _show(self, what: str, unit: str, done: int, total: int) -> None:
-        if what != self._what:
+    def _show(self, work: str, unit: str, done: int, total: int) -> None:
+        if work != self._work:
             self._shown.close()
-            self._what = what
-            bar = ProgressBar(what, unit, asks=unit == "requests", outages=self._outages)
+            self._work = work
+            bar = ProgressBar(work, unit, asks=unit == "requests", outages=self._outages)
             self._bar = self._shown.enter_context(bar)
         self._bar(done, total)
 
 
 class StudyProgress(_Display):
-    """An observer of a study (`runs.studies.running.StudyObserver`).
-
-    `max_cost` in USD is shown beside what was spent; `limits` where a server has refused requests.
-    """
+    """An observer of a study (`runs.studies.running.StudyObserver`). `max_cost` in USD is shown
+    beside what was spent; `limits` where a server has refused requests."""
 
     def __init__(
         self,
@@ -318,10 +298,8 @@ class StudyProgress(_Display):
         return _SystemProgress(self, tally)
 
     def ended(self, tally: "Tally", question: "Question", record: dict[str, Any]) -> None:
-        """An item of a system ended; where it failed, say why."""
         tally.ended(question, record)
-        if record["error"]:
-            self._print_failure(f"{tally.name}: {question.id}", record["error"])
+        self._print_failure(f"{tally.name}: {question.id}", record)
         if not self._is_drawn and self._is_time_for_lines():
             self._print_lines()
 
@@ -365,9 +343,8 @@ class StudyProgress(_Display):
         ]
 
     def _summary(self) -> str:
-        done = sum(tally.ended_items for tally in self._tallies)
-        total = sum(tally.total for tally in self._tallies)
-        here = sum(tally.here for tally in self._tallies)
+        counts = [(tally.ended_items, tally.total, tally.here) for tally in self._tallies]
+        done, total, here = map(sum, zip(*counts, strict=True))
         parts = [f"{done} of {counted(total, 'item')}", *self._pace(here, total - done)]
         if self._max_cost is not None:
             spent = [tally.cost for tally in self._tallies]
@@ -404,14 +381,14 @@ class _SystemProgress:
     def __init__(self, display: StudyProgress, tally: "Tally") -> None:
         self._display, self._tally = display, tally
 
-    def opens(self, what: str) -> None:
+    def opens(self, stage: str) -> None:
         """Its study has opened everything before."""
 
     def ended(self, question: "Question", record: dict[str, Any]) -> None:
         self._display.ended(self._tally, question, record)
 
 
-def _row(what: str, done: int, total: int | None, *numbers: str, failed: str = "") -> "Table":
+def _row(work: str, done: int, total: int | None, *numbers: str, failed: str = "") -> "Table":
     """A bar, which only pulses without a total; `numbers`: count, rate, time left."""
     from rich.progress_bar import ProgressBar as DrawnBar
     from rich.table import Table
@@ -419,7 +396,7 @@ def _row(what: str, done: int, total: int | None, *numbers: str, failed: str = "
     bar = DrawnBar(total, done, width=_BAR_WIDTH, pulse=total is None)
     row = Table.grid(padding=(0, 1, 0, 0))
     texts = map(plain, numbers, ("green", "", "cyan"))
-    cells: list[RenderableType] = [plain(what), bar, *texts, plain(failed, "red")]
+    cells: list[RenderableType] = [plain(work), bar, *texts, plain(failed, "red")]
     for cell in cells:
         row.add_column(no_wrap=cell is not bar)  # which a narrow terminal shortens
     row.add_row(*cells)

@@ -25,40 +25,39 @@ if TYPE_CHECKING:
 _WIDEST_BAR, _MOST_KEYS = 40, 20
 
 
-def print_statistics(found: Statistics) -> None:
+def print_statistics(statistics: Statistics) -> None:
     """Print means, of questions with plans beside the published ones, and histograms as bars."""
-    console().print(_means(found))
-    if found.have_plans:
+    console().print(_means(statistics))
+    if statistics.have_plans:
         print_line(console(), f"published: {SOURCE}")
-    if (found.means[OTHER].most_branches or 0) > 1:
+    if (statistics.means[OTHER].most_branches or 0) > 1:
         print_line(console(), "one reading: of one annotator at least; others may list several")
     console().print()
-    for line in _histograms(found):
+    for line in _histograms(statistics):
         print_line(console(), line)
-    if found.have_plans:
-        print_line(console(), f"plan shapes: {found.shapes}")
-    if found.meta:
-        known = Counter(found.meta).most_common(_MOST_KEYS)
+    if statistics.have_plans:
+        print_line(console(), f"plan shapes: {statistics.shapes}")
+    if statistics.meta:
+        known = Counter(statistics.meta).most_common(_MOST_KEYS)
         keys = ", ".join(f"{printable(key)[:60]} ({count:,})" for key, count in known)
         print_line(console(), f"for `report --by meta.KEY`: {keys}")
 
 
-def as_json(found: Statistics) -> str:
-    """The same for a program."""
+def as_json(statistics: Statistics) -> str:
     halves = {"one reading": OTHER, "ambiguous": AMBIGUOUS}
     return printable_json(
         {
-            "means": {name: asdict(found.means[kind]) for name, kind in halves.items()},
+            "means": {name: asdict(statistics.means[kind]) for name, kind in halves.items()},
             "published": {name: asdict(PUBLISHED[kind]) for name, kind in halves.items()},
             "histograms": {
                 heading: {
                     value: dict(zip(halves, (count.other, count.ambiguous), strict=True))
                     for value, count in counts.items()
                 }
-                for heading, counts in found.histograms.items()
+                for heading, counts in statistics.histograms.items()
             },
-            "shapes": found.shapes,
-            "meta": dict(found.meta),
+            "shapes": statistics.shapes,
+            "meta": dict(statistics.meta),
         }
     )
 
@@ -76,7 +75,6 @@ def summary(tally: GenerationTally, strayed: Mapping[str, int]) -> Iterator[str]
 
 
 def accepted(tally: GenerationTally) -> str:
-    """How many of all tries gave a question."""
     share = tally.accepted / max(1, tally.tries)
     return f"{tally.accepted:,} of {tally.tries:,} tries accepted ({share:.1%})"
 
@@ -86,11 +84,11 @@ def _counted(reasons: Mapping[str, int]) -> Iterator[str]:
         yield f"  {count:>7,}  {reason}"
 
 
-def _means(found: Statistics) -> "Table":
+def _means(statistics: Statistics) -> "Table":
     columns: list[tuple[str, Means]] = []
     for heading, half in (("one reading", OTHER), ("ambiguous", AMBIGUOUS)):
-        columns.append((heading, found.means[half]))
-        columns += [("published", PUBLISHED[half])] if found.have_plans else []
+        columns.append((heading, statistics.means[half]))
+        columns += [("published", PUBLISHED[half])] if statistics.have_plans else []
     table = counts_table("means", [heading for heading, _ in columns])
     for name, cells in _rows([means for _, means in columns]):
         if set(cells) != {"-"}:
@@ -117,8 +115,8 @@ def _rows(columns: list[Means]) -> Iterator[tuple[str, list[str]]]:
         yield "with alternatives", [f"{number:,}" if number else "-" for number in several]
 
 
-def _histograms(found: Statistics) -> Iterator[str]:
-    for heading, counts in found.histograms.items():
+def _histograms(statistics: Statistics) -> Iterator[str]:
+    for heading, counts in statistics.histograms.items():
         totals = {name: sum(count) for name, count in counts.items()}
         if totals:
             yield f"{heading}:"
@@ -130,7 +128,6 @@ def _histograms(found: Statistics) -> Iterator[str]:
 
 
 def question_lines(question: Question) -> Iterator[str]:
-    """A question, its plan's steps, each branch with the sizes of their sets, alternatives."""
     yield f"{question.id}  {question.question}"
     yield from (f"  {step}" for step in question.meta.get("plan", ()))
     for branch in question.branches:

@@ -50,7 +50,7 @@ def drawn(table: Table, title: str = "") -> "Iterator[RenderableType]":
     """A table under its title, which names the system where there is only one."""
     title = title or table.title[:1].lower() + table.title[1:]
     yield heading(title, dict.fromkeys(str(row[0]) for row in table.rows))
-    yield _Whole(table) if column_groups(table.columns) else body(table)
+    yield TableBody(table)
 
 
 def with_notes(table: Table) -> "Iterator[RenderableType]":
@@ -64,54 +64,66 @@ _ANY_WIDTH = 10_000
 
 
 @dataclass(frozen=True)
-class _Whole:
-    """A table in groups of columns; those that a terminal has no room for stand below."""
+class TableBody:
+    """The rows of a table; columns that a terminal has no room for stand below the first ones:
+    those of a group together, and a difference with its p."""
 
     table: Table
 
     def __rich_console__(
         self, console: "Console", options: "ConsoleOptions"
     ) -> "Iterator[RenderableType]":
-        columns = self.table.as_printed().columns
-        keys = [column.key for column in columns if column.is_key]
-        others = [column for column in columns if not column.is_key]
-        anywhere = options.update(max_width=_ANY_WIDTH)
+        table = self.table.as_printed()
+        label, has_groups = table.key_columns[-1], bool(column_groups(table.columns))
+        keys: list[str] = []
+        parts: list[list[str]] = []
+        group = ""
+        for index, column in enumerate(table.columns):
+            is_count = column.key in ("n", "questions") and not has_groups
+            if column.is_key or is_count or index == label:
+                keys.append(column.key)
+            elif parts and (column.unit == "p" or (has_groups and column.group == group)):
+                parts[-1].append(column.key)
+            else:
+                parts.append([column.key])
+            group = column.group
         shown: list[str] = []
-        for _, group in groupby(others, key=lambda column: column.group):
-            further = [column.key for column in group]
-            wider = body(self.table.with_columns([*keys, *shown, *further]))
-            if shown and console.measure(wider, options=anywhere).maximum > options.max_width:
-                yield body(self.table.with_columns([*keys, *shown]))
+        for part in parts:
+            wider = _rows(table.with_columns([*keys, *shown, *part]))
+            if not has_groups:  # labels are folded before a column moves
+                wider.columns[0].max_width = wider.columns[0].min_width
+            measured = console.measure(wider, options=options.update(max_width=_ANY_WIDTH))
+            if shown and measured.maximum > options.max_width:
+                yield _rows(table.with_columns([*keys, *shown]))
                 yield ""
                 shown = []
-            shown += further
-        yield body(self.table.with_columns([*keys, *shown]))
+            shown += part
+        yield _rows(table.with_columns([*keys, *shown]))
 
 
-def body(table: Table) -> "RichTable":
+def _rows(table: Table) -> "RichTable":
     """The rows of a table, those of a subset or system under its name where there are several."""
-    printed = table.as_printed()
-    *groups, label = printed.key_columns
+    *groups, label = table.key_columns
     indexes = [
         index
-        for index, column in enumerate(printed.columns)
+        for index, column in enumerate(table.columns)
         if not column.is_key and index not in (*groups, label)
     ]
-    n_place = printed.place("n")
+    n_index = table.index("n")
     cells = []
-    for row in printed.rows:
-        n = row[n_place] if n_place is not None else None
-        cells.append([_cell(printed.columns[index], row[index], n) for index in indexes])
-    heads, cells = in_groups([printed.columns[index] for index in indexes], cells)
+    for row in table.rows:
+        n = row[n_index] if n_index is not None else None
+        cells.append([_cell(table.columns[index], row[index], n) for index in indexes])
+    heads, cells = in_groups([table.columns[index] for index in indexes], cells)
     # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.
-    first = zip(printed.columns, printed.rows[0], strict=True)
+    first = zip(table.columns, table.rows[0], strict=True)
     width = sum(2 * (column.digits + 2) + 1 for column, c in first if isinstance(c, Aggregate))
     drawn = new_table(tight=width >= 6 * len("1.00–1.00"))
     lines = max(head.count("\n") for head in heads)
     for head in heads:
         padded = "\n" * (lines - head.count("\n")) + head
         drawn.add_column(plain(padded), justify="right", no_wrap=True)
-    pairs = zip(printed.rows, cells, strict=True)
+    pairs = zip(table.rows, cells, strict=True)
     for group, rows in groupby(pairs, lambda pair: [str(pair[0][index]) for index in groups]):
         if groups:
             drawn.add_section()
@@ -139,10 +151,7 @@ def _cell(column: TableColumn, cell: CellValue, n: CellValue) -> "Text":
 def score_tables(
     report: StudyReport, only: Collection[str] | None = None
 ) -> "Iterator[RenderableType]":
-    """The means of the systems' metrics, what they mean, and how the items ended.
-
-    `only`: the groups of the task's columns that are wanted.
-    """
+    """The means of metrics (of the groups in `only`), what they mean, how items ended."""
     report = report.by_matcher()
     tables = [t for t in results_tables(report) if only is None or _group_of(t) in only]
     for table in tables:
@@ -203,7 +212,7 @@ def headline(report: StudyReport) -> "Iterator[RenderableType]":
     report = report.by_matcher()
     keys = {metric.key for metric in report.compared}
     yield plain("")
-    yield body(_short(_main(report), report))
+    yield TableBody(_short(_main(report), report))
     for table in results_tables(report)[1:]:
         if _group_of(table) == FURTHER:
             yield from drawn(_short(table, report), FURTHER)

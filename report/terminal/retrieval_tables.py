@@ -6,14 +6,10 @@ from branchwise.base.text import counted, printable
 from branchwise.eval.retrieval_evaluation import RetrievalEvaluation
 from branchwise.report.table import CellValue, Table, TableColumn
 from branchwise.report.terminal.console import console, printable_json
-from branchwise.report.terminal.report_table import body
-
-_IN_A_TABLE = 5
-"""Measures that fit a terminal of 80 columns beside each other."""
+from branchwise.report.terminal.report_table import TableBody
 
 
 def tables(evaluation: RetrievalEvaluation) -> tuple[Table, ...]:
-    """The means of each retriever, and the values of each query."""
     measures = [
         TableColumn(str(measure), str(measure), digits=3) for measure in evaluation.measures
     ]
@@ -50,19 +46,15 @@ def notes(evaluation: RetrievalEvaluation) -> Iterator[str]:
 
 
 def print_evaluation(evaluation: RetrievalEvaluation, corpus: str) -> None:
-    """The means, and their notes."""
     means, _ = tables(evaluation)
     asked = counted(len(evaluation.queries), "question")
     console().print(f"{printable(corpus)}: {asked}", markup=False, soft_wrap=True)
-    keys = [str(measure) for measure in evaluation.measures]
-    for start in range(0, len(keys), _IN_A_TABLE):
-        console().print(body(means.with_columns(["retriever", "n", *keys[start:][:_IN_A_TABLE]])))
+    console().print(TableBody(means))
     for note in means.notes:
         console().print(note, markup=False)
 
 
 def as_json(evaluation: RetrievalEvaluation) -> str:
-    """Means and the values of each question, by retriever."""
     return printable_json(
         {
             "questions": len(evaluation.queries),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from branchwise.base.numbers import number
+from branchwise.report.terminal.cells import counts_table
 from branchwise.report.terminal.console import console
 
 if TYPE_CHECKING:
@@ -27,22 +28,16 @@ _ROWS = {
 
 def print_review_table(halves: "Mapping[str, ReviewTable]") -> None:
     """Means over raters, how many items were graded, pairwise kappa and alpha, by half."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("")
-    for heading in ("mean", "published", "graded", "raters", "kappa", "alpha"):
-        table.add_column(heading, justify="right")
+    table = counts_table("", ("mean", "published", "graded", "raters", "kappa", "alpha"))
     if not any(tabulated.raters for tabulated in halves.values()):
         console().print("nothing is graded yet")
         return
     for half, tabulated in halves.items():
         table.add_row(half, style="bold")
-        for what, label in _ROWS.items():
-            measured: Measured = getattr(tabulated, what)
+        for grade, label in _ROWS.items():
+            measured: Measured = getattr(tabulated, grade)
             if measured.graded:
-                published = _PUBLISHED.get((half, what), "")
+                published = _PUBLISHED.get((half, grade), "")
                 counts = f"{measured.graded:,}", f"{tabulated.raters}"
                 agreement = _cell(measured.kappa), _cell(measured.alpha)
                 table.add_row(f"  {label}", _cell(measured.mean), published, *counts, *agreement)

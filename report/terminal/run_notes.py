@@ -27,23 +27,20 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _MAX_LINE, _MAX_ID = 300, 80
+_BY_NAMES = " (branches aligned by names)"
+_PAIRS = {"aligned": " (only pairs that token F1 aligns)", "placed": " (pairs by position)"}
 
 
 def matcher_lines(settled: Settled) -> list[str]:
     """What matcher and judge did, where they failed, and how far the matchers agree."""
-    lines: list[str] = []
-    if settled.matcher:
-        lines += _matcher(settled.matcher)
-    if settled.judge:
-        lines += _judge(settled.judge)
-    if settled.grades:
-        lines += _grades(settled.grades)
-    if settled.lexical_judge:
-        lines += _judge(settled.lexical_judge, " (branches aligned by names)")
-    if settled.check:
-        lines.append(check_line(settled.check))
-    if settled.agreement:
-        lines += _agreement(settled.agreement)
+    lines = [
+        *(_matcher(settled.matcher) if settled.matcher else ()),
+        *(_judge(settled.judge) if settled.judge else ()),
+        *(_grades(settled.grades) if settled.grades else ()),
+        *(_judge(settled.lexical_judge, _BY_NAMES) if settled.lexical_judge else ()),
+        *([check_line(settled.check)] if settled.check else ()),
+        *(_agreement(settled.agreement) if settled.agreement else ()),
+    ]
     return [printable(line)[:_MAX_LINE] for line in lines]
 
 
@@ -86,9 +83,7 @@ def _judge(report: JudgeReport, of: str = "") -> Iterator[str]:
 
 
 def _grades(report: GradeReport) -> Iterator[str]:
-    told = {"aligned": " (only pairs that token F1 aligns)", "placed": " (pairs by position)"}
-    pairs = told.get(report.pairs, "")
-    graded = f"graded the answers of {counted(report.asked, 'item')}{pairs}"
+    graded = f"graded the answers of {counted(report.asked, 'item')}{_PAIRS.get(report.pairs, '')}"
     yield f"judge {report.model}: {graded} ({_replies(report)})"
     if report.sampled:
         yield (
@@ -151,21 +146,21 @@ def _ends(ended: Ended) -> str:
     return f"of {counted(ended.requests, 'request')} {ends}"
 
 
-def _where(what: str, items: Sequence[ReportedItem], *, branches: bool = False) -> Iterator[str]:
+def _where(problem: str, items: Sequence[ReportedItem], *, branches: bool = False) -> Iterator[str]:
     """The first of these: items, or `branches` of them."""
     if items:
         count = counted(len({(item.id, item.epoch) for item in items}), "item")
         if branches:
             count = f"{counted(len(items), 'branch', 'branches')} of {count}"
-        yield f"  {what}: {count}"
-    for one in items[:_SHOWN]:
-        yield f"    {one.id}" + (f": {one.why}" if one.why else "")
+        yield f"  {problem}: {count}"
+    for item in items[:_SHOWN]:
+        yield f"    {item.id}" + (f": {item.why}" if item.why else "")
     yield from _more(len(items), "branches" if branches else "items", "    ")
 
 
-def _more(count: int, what: str, margin: str = "  ") -> Iterator[str]:
+def _more(count: int, noun: str, margin: str = "  ") -> Iterator[str]:
     if count > _SHOWN:
-        yield f"{margin}… and {count - _SHOWN} more {what} (--json has them all)"
+        yield f"{margin}… and {count - _SHOWN} more {noun} (--json has them all)"
 
 
 ALARM, NOTICE = "bold red", "yellow"
@@ -178,9 +173,7 @@ def module_notes(
     runs: Sequence[tuple[str, ModuleWork, Inert]], *, epochs: bool = False
 ) -> "Iterator[Padding]":
     """The lines of each run, by its name, with a module, or with something that did nothing.
-
-    `epochs`: whether questions were asked more than once, so that items are counted.
-    """
+    `epochs`: questions were asked more than once, so items are counted."""
     for name, work, inert in runs:
         lines = [(part.words, NOTICE) for part in inert.values()]
         if lines := [*lines, *module_lines(work, "item" if epochs else "question")]:
@@ -192,13 +185,11 @@ def module_notes(
 
 def module_lines(work: ModuleWork, asked: str = "question") -> list[ModuleLine]:
     """A line for each module that was on; `asked` is what expansion's items are called."""
-    lines = []
-    if work.expansion is not None:
-        lines.append(_expansion(work.expansion, asked))
-    if work.extraction is not None:
-        lines.append(_extraction(work.extraction))
-    lines.extend(_node(name, node) for name, node in work.nodes.items())
-    return lines
+    return [
+        *([_expansion(work.expansion, asked)] if work.expansion else ()),
+        *([_extraction(work.extraction)] if work.extraction else ()),
+        *(_node(name, node) for name, node in work.nodes.items()),
+    ]
 
 
 def _expansion(work: ExpansionWork, asked: str) -> ModuleLine:
@@ -250,8 +241,8 @@ def _each(count: int, among: int, whole: int = 0) -> str:
     return f" ({count / among:.1f} each{copied})" if among else ""
 
 
-def _dropped(reasons: Counter[str], what: str) -> str:
-    return f"; {counted(reasons.total(), what)} dropped ({_by(reasons)})" if reasons else ""
+def _dropped(reasons: Counter[str], noun: str) -> str:
+    return f"; {counted(reasons.total(), noun)} dropped ({_by(reasons)})" if reasons else ""
 
 
 def _by(reasons: Counter[str]) -> str:

@@ -42,22 +42,20 @@ def run_report(
     full: bool = True,
     published: Published | None = None,
 ) -> "Iterator[RenderableType]":
-    """The tables of one run, or of several beside each other; `by` names breakdowns to add.
-
-    Runs of different tasks stand apart. If not `full`, the headline metrics, how items ended, what
-    limits the numbers, and where answers were lost, in a line each. `published` stands beside the
-    scores.
-    """
-    reports = [replace(one, published=published) for one in StudyReport.by_task(systems)]
+    """The tables of one run, or of several beside each other (of different tasks apart), with
+    breakdowns `by`. If not `full`, the headline metrics, how items ended, what limits the
+    numbers, and where answers were lost, in a line each. `published` stands beside the scores."""
+    reports = [replace(report, published=published) for report in StudyReport.by_task(systems)]
     for report in reports:
         absent = absent_gold(report.by_matcher())
         yield from _paragraph([f"{run_name(name)}: {words}" for name, words in absent])
         yield from score_tables(report) if full else headline(report)
         for table in published_tables(report):
             yield from with_notes(table.as_printed())
-    for one in systems:
-        lines = [*map(printable, one.run.told_of_calls), *matcher_lines(one.run.settled)]
-        yield from _paragraph(lines, f"\n{run_name(one.name)}" if len(systems) > 1 else "")
+    for system in systems:
+        run = system.run
+        lines = [*map(printable, run.told_of_calls), *matcher_lines(run.settled)]
+        yield from _paragraph(lines, f"\n{run_name(system.name)}" if len(systems) > 1 else "")
     for report in reports:
         yield from _analysed(report.by_matcher(), by, full=full)
     if full:
@@ -75,7 +73,7 @@ def _paragraph(lines: Sequence[str], title: str = "") -> "Iterator[RenderableTyp
 
 def _analysed(report: StudyReport, by: Sequence[str], *, full: bool) -> "Iterator[RenderableType]":
     if full:
-        yield from error_tables([(name, one.errors) for _, name, one in report.analysed])
+        yield from error_tables([(name, run.errors) for _, name, run in report.analysed])
         yield from class_tables(report)
         yield from task_error_tables(report)
         yield from ceiling_tables(report)
@@ -112,9 +110,8 @@ def predictions_report(
         first = ", ".join(printable(id)[:_MAX_ID] for id in ids[:_SHOWN])
         more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
         lines.append(f"without a prediction: {first}{more}")
-    left_out, remarks = run_left_out((), answers.settled), run_remarks((), answers.settled)
-    lines += [printable(one.words) for one in left_out]
-    lines += [printable(remark.words) for remark in remarks]
+    lines += [printable(part.words) for part in run_left_out((), answers.settled)]
+    lines += [printable(remark.words) for remark in run_remarks((), answers.settled)]
     yield from _paragraph([*lines, *matcher_lines(answers.settled)])
     if not full:
         return
@@ -141,10 +138,9 @@ def study_summary(systems: Sequence[SystemReport]) -> "Iterator[RenderableType]"
             # First: a difference is read otherwise where what makes it did nothing.
             for caution in compared[name].cautions:
                 text.append(f"  caution: {printable(caution)}\n", style=f"not bold {NOTICE}")
-            differences = compared[name].differences
             lines = (
                 f"  {summary_line(difference, name=names.get(difference.metric))}"
-                for difference in differences
+                for difference in compared[name].differences
             )
             text.append("\n".join(lines), style="not bold")
             yield indented(text)

@@ -13,13 +13,12 @@ SHOWN_RESULTS = 5
 _INDENT = " " * 10
 
 
-def begun(word: str, said: str) -> str:
+def begun(word: str, deeds: str) -> str:
     """The first line of a step: the word that begins it, then what it did."""
-    return f"{word:<9} {said}"
+    return f"{word:<9} {deeds}"
 
 
 def indented(line: str) -> str:
-    """Below the word that begins a step."""
     return f"{_INDENT}{line}"
 
 
@@ -37,9 +36,8 @@ def short(value: Any, most: int = MAX_LINE) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def count(number: int, what: str, many: str = "") -> str:
-    """A number with its noun."""
-    return f"{number} {what if number == 1 else many or f'{what}s'}"
+def count(number: int, noun: str, many: str = "") -> str:
+    return f"{number} {noun if number == 1 else many or f'{noun}s'}"
 
 
 def branch_lines(answers: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -55,7 +53,7 @@ _BEFORE, _BEHIND = 60, 140
 
 def found_passages(events: Iterable[Event]) -> dict[str, list[ShownPassage]]:
     """What each conversation of a pipeline found, by its option ("": all others)."""
-    found: dict[str, dict[str, ShownPassage]] = {}
+    by_option: dict[str, dict[str, ShownPassage]] = {}
     option = ""
     for event in events:
         match event.body:
@@ -65,24 +63,22 @@ def found_passages(events: Iterable[Event]) -> dict[str, list[ShownPassage]]:
                 option = ""
             case Tool() as body:
                 passages = {passage.id: passage for passage in body.found.passages}
-                found[option] = {**found.get(option, {}), **passages}
-    return {option: list(passages.values()) for option, passages in found.items()}
+                by_option.setdefault(option, {}).update(passages)
+    return {option: list(passages.values()) for option, passages in by_option.items()}
 
 
 def passage_lines(passages: Sequence[ShownPassage], answers: Sequence[str]) -> Iterator[str]:
     """The passages that name an answer, else the first ones, and how many others there are."""
-    marked = [
-        (passage, named(passage.text, [[answer] for answer in answers])) for passage in passages
-    ]
-    naming = [(one, marks[0].start) for one, marks in marked if marks]
-    others = [(one, 0) for one, marks in marked if not marks]
-    lines = [f"[{one.id}] {one.title}: {_around(one.text, at)}" for one, at in (*naming, *others)]
+    names = [[answer] for answer in answers]
+    marked = [(passage, named(passage.text, names)) for passage in passages]
+    naming = [(passage, marks[0].start) for passage, marks in marked if marks]
+    others = [(passage, 0) for passage, marks in marked if not marks]
+    lines = [f"[{p.id}] {p.title}: {_around(p.text, start)}" for p, start in (*naming, *others)]
     shown = few(lines, min(_SHOWN, len(naming) or _SHOWN), "more passages")
     return (printable(one_line(line)) for line in shown)
 
 
 def _around(text: str, at: int) -> str:
-    """The words around a place in a text."""
     start = max(0, at - _BEFORE)
     start = text.find(" ", start, at) + 1 if start else 0
     end = min(len(text), start + _BEFORE + _BEHIND)

@@ -24,9 +24,9 @@ def test_every_table_asks_the_task() -> None:
 
     told = replace(own, task=Told())
     for before, after in zip(report_tables(own), report_tables(told), strict=True):
-        if (place := before.place("subset")) is not None:
-            assert [words[str(row[place])] for row in before.rows] == [
-                row[place] for row in after.rows
+        if (index := before.index("subset")) is not None:
+            assert [words[str(row[index])] for row in before.rows] == [
+                row[index] for row in after.rows
             ]
     figures = b"".join(svg_files(told).values())
     assert b"one condition questions" in figures

@@ -29,10 +29,8 @@ MAX_CELL = 60
 
 @dataclass
 class Looked:
-    """What is looked for in the texts of a step: gold answers, and predicted texts.
-
-    `left`: characters that may still be searched, so that a step of many long texts opens at once.
-    """
+    """What is looked for in the texts of a step: gold answers, and predicted texts; `left`: in
+    how many characters still, so that a step of many long texts opens at once."""
 
     gold: AnswerNames = ()
     wrong: AnswerNames = ()
@@ -54,7 +52,6 @@ def line(text: object, most: int = MAX_TITLE) -> str:
 
 
 def heading(text: str) -> Block:
-    """What a step, or a part of it, is."""
     return Block("heading", line(text))
 
 
@@ -109,7 +106,7 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 
-def said(value: str, title: str, looked: Looked) -> Iterator[Block]:
+def written(value: str, title: str, looked: Looked) -> Iterator[Block]:
     """What a model wrote: as JSON where it is JSON and loses nothing by it."""
     try:
         is_json = len(value) <= MAX_REFORMED and value.lstrip()[:1] in ("{", "[")
@@ -123,7 +120,6 @@ def said(value: str, title: str, looked: Looked) -> Iterator[Block]:
 
 
 def sparql(query: str, title: str = "") -> Block:
-    """A query, whole and coloured."""
     shown = harmless(query)
     return Block("sparql", shown, line(title), tuple(sparql_marks(shown)))
 
@@ -152,8 +148,7 @@ class _Cost(Protocol):
 
 
 def cost(call: _Cost, usage: Usage | None = None) -> list[str]:
-    """Tokens, seconds, and whether it is a replay."""
-    counts: dict[str, Any] = {}
+    facts: list[str] = []
     if usage:
         counts = {
             "{} tokens in": usage.input,
@@ -162,8 +157,7 @@ def cost(call: _Cost, usage: Usage | None = None) -> list[str]:
             "{} written to the cache": usage.written,
             "{} for reasoning": usage.reasoning,
         }
-    facts = [words.format(number) for words, number in counts.items() if number]
-    if usage:
+        facts += (words.format(number) for words, number in counts.items() if number)
         facts += (f"{name}: {number}" for name, number in usage.more.items() if number)
     if call.seconds is not None:
         facts.append(f"{call.seconds} s")
@@ -173,7 +167,6 @@ def cost(call: _Cost, usage: Usage | None = None) -> list[str]:
 def passage_blocks(
     shown: ShownPassage, looked: Looked, *, notes: Sequence[str] = (), marks: Sequence[Mark] = ()
 ) -> Iterator[Block]:
-    """A passage with all that its record has."""
     yield passage(shown, looked, notes=notes, marks=marks)
     yield from overlong(MAX_TITLE, id=shown.id, title=shown.title)
     yield from rest(shown.more)
@@ -189,7 +182,7 @@ def passage(
 ) -> Block:
     """A passage under its id and title; answers are looked for in its title, too."""
     name = shown.title[:MAX_TITLE]
-    found, shift = looked.marks(f"{name}\n{shown.text}"), len(name) + 1
+    answers, shift = looked.marks(f"{name}\n{shown.text}"), len(name) + 1
     prefix = f"[{_flat(shown.id)[:MAX_TITLE]}] "
     title = f"{prefix}{_flat(name)}{'…' if len(shown.title) > MAX_TITLE else ''}"
     facts = "".join(f" · {line(fact, MAX_FACT)}" for fact in notes)
@@ -197,10 +190,10 @@ def passage(
         "passage",
         harmless(shown.text),
         title + facts,
-        (*(_moved(mark, -shift) for mark in found if mark.start >= shift), *marks),
+        (*(_moved(mark, -shift) for mark in answers if mark.start >= shift), *marks),
         folded,
         passage=shown.id,
-        title_marks=tuple(_moved(mark, len(prefix)) for mark in found if mark.end < shift),
+        title_marks=tuple(_moved(mark, len(prefix)) for mark in answers if mark.end < shift),
     )
 
 
@@ -258,7 +251,6 @@ def matches_blocks(matches: Sequence[ShownMatch], looked: Looked) -> Iterator[Bl
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], looked: Looked) -> Block:
-    """Names of the columns, a rule, then a row a line, in aligned columns."""
     from rich.cells import cell_len
 
     shown = [[line(cell, MAX_CELL) for cell in row] for row in [head, *rows]]

@@ -45,8 +45,8 @@ class Around:
 
 
 class EventWords(Generic[B]):
-    """The words of a kind of event. These are made from its declared fields: a kind overrides what
-    it says better, in a module of `kinds`."""
+    """The words of a kind of event, from its declared fields; a module of `kinds` overrides
+    them."""
 
     def label(self, body: B) -> str:
         """A few words, the essential first."""

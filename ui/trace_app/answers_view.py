@@ -6,7 +6,6 @@ from itertools import zip_longest
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -52,7 +51,6 @@ _EMPTY = AnswerPiece("", "plain")
 
 
 def lay_out(branches: Sequence[BranchLines], width: int) -> list[AnswerRow]:
-    """The lines of all branches at a width."""
     rows: list[AnswerRow] = []
     number = 0
     for branch in branches:
@@ -147,10 +145,8 @@ class AnswersView(ScrollView, can_focus=True):
         self._note = ""
 
     def show(self, branches: Sequence[BranchLines], *, keep: bool = False, note: str = "") -> None:
-        """Show the answers of another trace, or with `keep` those of the same one as it is now.
-
-        The cursor stays on its answer then, wherever that stands now. `note` is said above them.
-        """
+        """Show the answers of another trace, or with `keep` of the same one as it is now, the
+        cursor on its answer, wherever that stands; `note` is said above them."""
         here = self._identities[self.cursor] if self.cursor is not None else None
         self._branches, self._note = branches, note
         self.answers, self._identities = [], []
@@ -167,13 +163,10 @@ class AnswersView(ScrollView, can_focus=True):
 
     def next_lost(self, direction: int) -> AnswerLine | None:
         """Put the cursor on the next lost gold answer, wrapping around; None if none is lost."""
-        lost = [
-            n
-            for n, (line, (_, is_gold, _)) in enumerate(
-                zip(self.answers, self._identities, strict=True)
-            )
-            if is_gold and line.verdict in ("missing", "wrong_branch")
-        ]
+        lost = []
+        for n, (_, is_gold, _) in enumerate(self._identities):
+            if is_gold and self.answers[n].verdict in ("missing", "wrong_branch"):
+                lost.append(n)
         if not lost:
             return None
         before = -1 if direction > 0 else len(self.answers)
@@ -183,7 +176,6 @@ class AnswersView(ScrollView, can_focus=True):
         return self.answers[self.cursor or 0]
 
     def go_to(self, number: int) -> None:
-        """Put the cursor on an answer and bring it into view."""
         self.cursor = number
         ys = [y for y, row in enumerate(self._rows) if any(p and p.answer == number for p in row)]
         if ys and self.size.height:
@@ -232,9 +224,8 @@ class AnswersView(ScrollView, can_focus=True):
     def _segment(self, piece: AnswerPiece, width: int) -> Segment:
         here = piece.answer is not None and piece.answer == self.cursor
         name = "cursor" if here else piece.style
-        style: Style = self.rich_style
-        if name != "plain":
-            style = self.get_component_rich_style(f"answers--{name}")
+        plain = name == "plain"
+        style = self.rich_style if plain else self.get_component_rich_style(f"answers--{name}")
         return Segment(fitted(piece.text, width), style)
 
     @property

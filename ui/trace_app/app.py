@@ -86,13 +86,19 @@ class TraceApp(App[None]):
         return self.questions
 
     def on_mount(self) -> None:
-        if self._start is not None:
-            self._open_at(self._start)
+        run, start = self.runs[0], self._start
+        row = self.row_of(run, start.question, start.epoch) if start else None
+        if start and row is not None:
+            self.follow(run, row)
+            if start.compare and len(self.runs) > 1:
+                self.compare(run, row, self.runs[1])
+            else:
+                self.open_trace(run, row, start.step)
         if self.live:
             self.set_interval(FOLLOW_SECONDS, self.action_reload)
         if not self.is_headless:
             self.set_interval(LOOK_SECONDS, self._end_with_terminal)
-        self.call_after_refresh(self._filling.want, self.runs[0])
+        self.call_after_refresh(self._filling.want, run)
 
     def _end_with_terminal(self) -> None:
         if terminal_is_gone():
@@ -101,23 +107,10 @@ class TraceApp(App[None]):
     def on_unmount(self) -> None:
         self._filling.stop()
 
-    def _open_at(self, start: OpenQuestion) -> None:
-        run = self.runs[0]
-        row = self.row_of(run, start.question, start.epoch)
-        if row is None:
-            return
-        self.follow(run, row)
-        if start.compare and len(self.runs) > 1:
-            self.compare(run, row, self.runs[1])
-        else:
-            self.open_trace(run, row, start.step)
-
     def open_trace(self, run: RunView, row: int, step: int | None = None) -> None:
-        """Show one question's trace, at a step if one is named."""
         self.push_screen(TraceScreen(run, row, step))
 
     def compare(self, run: RunView, row: int, other: RunView, *, side: int = 0) -> None:
-        """Show a question's traces in two runs side by side, the cursor on `side`."""
         line = safe_line(run, row)
         beside = self.row_of(other, line.id, line.epoch)
         if beside is not None:
@@ -143,8 +136,8 @@ class TraceApp(App[None]):
         rows = self.questions.rows_of(run)
         if row not in rows:
             return rows[0 if by > 0 else -1] if rows else None
-        place = rows.index(row) + by
-        return rows[place] if 0 <= place < len(rows) else None
+        index = rows.index(row) + by
+        return rows[index] if 0 <= index < len(rows) else None
 
     def follow(self, run: RunView, row: int) -> None:
         """Another screen shows this row: the list's cursor goes along."""
@@ -167,12 +160,10 @@ class TraceApp(App[None]):
         self.notify(drawn(line)[:300], severity="error", markup=False)
 
     def action_reload(self) -> None:
-        """Read again what was written to the runs since they were read."""
         for run in self.runs:
             self.reload(run)
 
     def reload(self, run: RunView) -> None:
-        """Read again what was written to one run."""
         if rows := self.read(run.refresh):
             self._tell(RunChanged(run, rows))
             self._filling.want(self.questions.run)
@@ -182,7 +173,6 @@ class TraceApp(App[None]):
             screen.post_message(message)
 
     def action_leave(self) -> None:
-        """To the screen before; from the first one: quit."""
         if len(self.screen_stack) > 1:
             self.pop_screen()
         else:

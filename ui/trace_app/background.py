@@ -50,15 +50,11 @@ class RunAdded(Message, bubble=False):
 
 
 class RunScreen(Screen[None]):
-    """A screen of the trace app."""
-
     @property
     def trace_app(self) -> "TraceApp":
-        """The app, with what it knows about runs."""
         return cast("TraceApp", self.app)
 
     def say(self, text: str) -> None:
-        """Show a line for some seconds."""
         self.notify(drawn(text[:300]), markup=False, timeout=4)
 
 
@@ -77,8 +73,7 @@ def run_aside(
     then: Callable[[T], None],
     failed: Callable[[Exception], None],
 ) -> None:
-    """Call `work` on a thread, which opens its own runs; then `then` or `failed` in the app, if it
-    has not ended."""
+    """Call `work` on a thread, then `then` or `failed` in the app, if it has not ended."""
 
     def body() -> None:
         try:
@@ -101,12 +96,9 @@ def in_app(app: App[None], callback: Callable[[], None]) -> None:
 
 
 class Filling:
-    """Reads in the background what the list of questions will need: all rows, so that the first
-    sort or filter waits for nothing, then the error labels that were not saved.
-
-    One thread serves all runs, starting with the one on the screen. `known` is called with the
-    rows of a run about which more is known; with none once all rows were read.
-    """
+    """Reads in the background what the list of questions will need, all rows and then the labels
+    that were not saved, of the run on the screen first. `known` gets the rows of a run about
+    which more is known; none once all rows were read."""
 
     def __init__(
         self,
@@ -163,10 +155,7 @@ class Filling:
 
 
 class Judging:
-    """Works out where a trace's answers were lost while a screen already shows it.
-
-    The screen wants only the trace that it requested last.
-    """
+    """Works out where the trace that a screen requested last lost its answers."""
 
     def __init__(self, app: App[None], failed: Callable[[Exception], None]) -> None:
         self._app, self._failed = app, failed
@@ -174,11 +163,9 @@ class Judging:
         self._before: Trace | None = None
 
     def begin(self, trace: Trace, then: Callable[[Trace], None]) -> Trace:
-        """The trace with its errors where these are there at once, else as it is.
-
-        Then `then` is called in the app with the judged one, unless something else was wanted
-        meanwhile. The same item read again, with nothing new in it, is not judged again.
-        """
+        """The trace with its errors where these are there at once, else as it is: then `then`
+        gets the judged one in the app, unless something else was wanted meanwhile. An item read
+        again, with nothing new in it, is not judged again."""
         if self._before is not None and _same(self._before, trace):
             self._wanted = None
             return judged(trace, self._before.errors)

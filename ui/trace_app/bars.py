@@ -22,7 +22,7 @@ from branchwise.eval.tasks import DEFAULT, TASKS
 from branchwise.report.terminal.blocks import harmless
 from branchwise.report.terminal.cells import run_name
 from branchwise.ui.trace_app.drawing import cells, drawn, fitted, wrapped
-from branchwise.ui.trace_app.question_list import seconds_cell
+from branchwise.ui.trace_app.question_list import item_facts
 from branchwise.ui.traces.lines import Arrangement, ItemLine, RunLine, named
 
 _WIDEST_NAME = 30
@@ -59,7 +59,6 @@ class RunStrip(ScrollView, can_focus=False):
         self._chosen = 0
 
     def show(self, lines: Sequence[RunLine], chosen: int) -> None:
-        """Show these runs, each with the means of its own task's metrics."""
         self._lines, self._chosen = lines, chosen
         self.virtual_size = Size(self.size.width, len(lines))
         self.styles.height = min(len(lines), max(1, self.app.size.height // 5))
@@ -72,10 +71,10 @@ class RunStrip(ScrollView, can_focus=False):
         index = self.scroll_offset.y + y
         if index >= len(self._lines):
             return Strip.blank(self.size.width, self.rich_style)
-        line, style, mark = self._lines[index], self.rich_style, " "
-        if index == self._chosen:
+        line, style, chosen = self._lines[index], self.rich_style, index == self._chosen
+        mark = "›" if chosen and len(self._lines) > 1 else " "
+        if chosen:
             style += self.get_component_rich_style("run-strip--chosen", partial=True)
-            mark = "›" if len(self._lines) > 1 else " "
         width = self.scrollable_content_region.width
         means = named(line.heads, line.means)
         scores = "  ".join(f"{head} {number(mean):>4}" for head, mean in means)
@@ -152,8 +151,9 @@ class TraceHeader(Widget):
     _line: ItemLine | None = None
 
     def show(self, line: ItemLine, run: str, heads: Sequence[str]) -> None:
-        """Show another item, or the same as it is now. `heads` name the metrics."""
-        self._line, self._facts = line, "  ".join(_facts(line, run, heads))
+        id = _one_line(line.id) + (f" epoch {line.epoch}" if line.epoch else "")
+        facts = [_one_line(run), line.status, *item_facts(line, heads, "  "), id]
+        self._line, self._facts = line, "  ".join(facts)
         self.refresh(layout=True)
 
     def note(self, text: str = "") -> None:
@@ -186,21 +186,6 @@ class TraceHeader(Widget):
         return lines
 
 
-def _facts(line: ItemLine, run: str, heads: Sequence[str]) -> Iterator[str]:
-    yield _one_line(run)
-    yield line.status
-    if line.status in ("done", "failed"):
-        scores = named(heads, line.scores)
-        yield "  ".join(f"{head} {number(value)}" for head, value in scores)
-    if line.tokens is not None:
-        yield f"{line.tokens:,} tokens"
-    if line.seconds is not None:
-        yield f"{seconds_cell(line).strip()} s"
-    if line.labels:
-        yield ", ".join(line.labels)
-    yield _one_line(line.id) + (f" epoch {line.epoch}" if line.epoch else "")
-
-
 def _one_line(text: str) -> str:
     return one_line(harmless(text))
 
@@ -215,11 +200,8 @@ class _Key(NamedTuple):
 
 
 class KeyBar(Widget):
-    """One line, drawn at once (Textual's Footer mounts a widget for each key, one refresh late).
-
-    Where it is too short, whole keys are left out, the last ones first; help and leaving come
-    first. A click presses a key.
-    """
+    """One line, drawn at once (Textual's Footer comes one refresh late). Where it is too short,
+    whole keys are left out, help and leaving last; a click presses a key."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"key-bar--key"}
     DEFAULT_CSS = """
@@ -240,8 +222,8 @@ class KeyBar(Widget):
         strong = plain + self.get_component_rich_style("key-bar--key", partial=True)
         segments = []
         for key in self._keys():
-            segments.append(Segment(key.shown, strong))
-            segments.append(Segment(f" {key.binding.description} ", plain))
+            description = Segment(f" {key.binding.description} ", plain)
+            segments += [Segment(key.shown, strong), description]
         return Strip(segments).adjust_cell_length(self.size.width, plain)
 
     def _keys(self) -> Iterator[_Key]:
@@ -250,8 +232,7 @@ class KeyBar(Widget):
         for _, binding, enabled, _ in self.screen.active_bindings.values():
             if binding.show and enabled:
                 actions.setdefault(binding.action, binding)
-        first = ("help", "leave", "dismiss")
-        left = 0
+        first, left = ("help", "leave", "dismiss"), 0
         for action in sorted(actions, key=lambda name: name.rpartition(".")[2] not in first):
             binding = actions[action]
             shown = self.app.get_key_display(binding)

@@ -35,10 +35,8 @@ BOTH_STEPS = 140
 
 
 class CompareScreen(RunScreen):
-    """Row `row_a` of a run beside row `row_b` of another: the same question and epoch.
-
-    The cursor begins on `side` 0 or 1, or on the only side that goes on.
-    """
+    """Row `row_a` of a run beside row `row_b` of another: the same question and epoch. The
+    cursor begins on `side` 0 or 1, or on the only side that goes on."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-one-step"), (BOTH_STEPS, "-both-steps")]  # noqa: RUF012 - as Screen has it
     DEFAULT_CSS = """
@@ -135,7 +133,6 @@ class CompareScreen(RunScreen):
             return Trace(safe_line(run, row), (), (), ())
 
     def _judged(self, side: int, result: Trace) -> None:
-        """Show where a side's answers were lost; the cursors stay."""
         if self.is_attached:
             self._traces[side] = judged(self._traces[side], result.errors)
             self._show_all(self._steps.row, keep=True)
@@ -228,7 +225,6 @@ class CompareScreen(RunScreen):
 
     @property
     def _view(self) -> StepView:
-        """The step of the focused side."""
         return list(self.query(StepView))[self._steps.side]
 
     def action_passage(self, by: int) -> None:

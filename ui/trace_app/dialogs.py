@@ -125,7 +125,7 @@ class ExportScreen(ModalScreen[Path | None]):
         & > Vertical { width: 90%; max-width: 100; height: auto; background: $surface;
             border: round $border; padding: 0 1; }
         Input { margin: 1 0; }
-        #export-said { color: $text-warning; height: auto; min-height: 1; }
+        #export-note { color: $text-warning; height: auto; min-height: 1; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(None)", "Cancel")]
@@ -139,7 +139,7 @@ class ExportScreen(ModalScreen[Path | None]):
         with Vertical():
             yield Static(Text("Write this trace as Markdown to", style="bold"))
             yield Input(self._offered, select_on_focus=False, compact=True)
-            yield Static(Text("enter writes, escape leaves"), id="export-said")
+            yield Static(Text("enter writes, escape leaves"), id="export-note")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._replace = None
@@ -168,7 +168,7 @@ class ExportScreen(ModalScreen[Path | None]):
             self.dismiss(path)
 
     def _say(self, text: str) -> None:
-        self.query_one("#export-said", Static).update(Text(drawn(one_line(text)[:500])))
+        self.query_one("#export-note", Static).update(Text(drawn(one_line(text)[:500])))
 
 
 def offered_name(run: str, question: str, epoch: int) -> str:

@@ -1,9 +1,8 @@
 """Text that may be drawn: of a width on which all terminals agree, wrapped, with its marks.
 
-`harmless` took out what steers a terminal or hides. What is left and printable may still be
-measured differently by terminals, by tmux and by us, and one cell too many breaks a line's frame:
-variation selectors, skin tones, flags, marks without a letter, vowel signs with a cell of their
-own. Each is dropped where nothing is lost by it, else replaced.
+Printable text may be measured differently by terminals, by tmux and by us, and one cell too many
+breaks a line's frame: variation selectors, skin tones, flags, marks without a letter, vowel signs
+with a cell of their own. Each is dropped where nothing is lost by it, else replaced.
 """
 
 import re
@@ -20,7 +19,7 @@ from textual.app import App
 from textual.color import Color, ColorParseError
 
 from branchwise.base.text import REPLACEMENT
-from branchwise.report.terminal.blocks import Mark, MarkKind
+from branchwise.report.terminal.blocks import CharacterForms, Mark, MarkKind
 
 MAX_MARKS = 4
 """Combining marks that are drawn above one character: tmux keeps no more bytes of a cell."""
@@ -42,26 +41,6 @@ _DISPUTED = frozenset(range(0x3248, 0x3250))
 """Numbers in squares: one cell by Unicode's table, two by glibc's, which tmux asks."""
 
 
-class _Forms(dict[int, str]):
-    """What stands for each character, found out when it is first met."""
-
-    def __missing__(self, code: int) -> str:
-        form = self[code] = _form(code)
-        return form
-
-
-class _Widths(dict[int, str]):
-    """The cells of each character's form: "0", "1" or "2"."""
-
-    def __missing__(self, code: int) -> str:
-        width = self[code] = str(cell_len(_FORMS[code]))
-        return width
-
-
-_FORMS = _Forms()
-_WIDTHS = _Widths()
-
-
 def _form(code: int) -> str:
     character = chr(code)
     if code in _DROPPED:
@@ -79,6 +58,11 @@ def _form(code: int) -> str:
             return REPLACEMENT
         return "" if wide else character
     return character if (size == 2) is wide else REPLACEMENT
+
+
+_FORMS = CharacterForms(_form)
+_WIDTHS = CharacterForms(lambda code: str(cell_len(_FORMS[code])))
+"""The cells of each character's form: "0", "1" or "2"."""
 
 
 def widths(text: str) -> str | None:
@@ -122,10 +106,8 @@ def fitted(text: str, width: int) -> str:
 
 
 def cut(start: int, end: int, width: int, digits: str | None) -> int:
-    """Where the piece of a text from `start` ends that takes at most `width` cells.
-
-    `digits` are the text's `widths`. Marks stay with the character before them.
-    """
+    """Where the piece of a text from `start` ends that takes at most `width` cells; marks stay
+    with the character before them. `digits`: the text's `widths`."""
     stop = min(end, start + width)
     if digits is None:
         return stop
@@ -143,11 +125,8 @@ def cut(start: int, end: int, width: int, digits: str | None) -> int:
 def wrapped(
     text: str, width: int, *, hanging: bool = False, end: int | None = None
 ) -> Iterator[tuple[int, int, int]]:
-    """(start, end, indent) of each line of `text[:end]`; with its indent at most `width` cells.
-
-    Lines are broken at spaces, a word that is longer than a line where the line ends. `hanging`:
-    what continues a line stands below its first word (JSON, code).
-    """
+    """(start, end, indent) of each line of `text[:end]`, with its indent at most `width` cells,
+    broken at spaces where it can be. `hanging`: what continues a line is indented (JSON, code)."""
     width = max(MIN_WIDTH, width)
     stop = len(text) if end is None else min(end, len(text))
     digits = widths(text[:stop])

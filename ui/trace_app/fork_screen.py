@@ -36,10 +36,7 @@ _HERE = {
 
 
 class ToolBox(Checkbox, inherit_bindings=False):
-    """A tool to be chosen or left out: by a sign, where Textual's box has a colour alone.
-
-    Enter is left to the dialog: it submits from every field.
-    """
+    """A tool to be chosen by a sign, not by colour alone; enter is left to the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "toggle_button", "Choose", show=False, tooltip="Choose the tool or not")
@@ -56,7 +53,6 @@ class ToolBox(Checkbox, inherit_bindings=False):
         self._set_sign()
 
     def describe(self, summary: str) -> None:
-        """Say what the tool does."""
         self.label = Content(drawn(f"{self.tool}  {summary}".rstrip()))
 
     def watch_value(self) -> None:
@@ -82,9 +78,9 @@ class ForkScreen(ModalScreen[None]):
         .fork-row > Input { width: 1fr; }
         #fork-tools { height: auto; max-height: 5; margin: 0 0 0 8; }
         #fork-edited { width: 1fr; color: $foreground; }
-        #fork-said { height: auto; max-height: 4; min-height: 1; margin: 1 0 0 0;
+        #fork-note { height: auto; max-height: 4; min-height: 1; margin: 1 0 0 0;
             color: $text-muted; }
-        #fork-said.-wrong { color: $text-warning; }
+        #fork-note.-wrong { color: $text-warning; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -107,12 +103,10 @@ class ForkScreen(ModalScreen[None]):
 
     @property
     def trace_app(self) -> "TraceApp":
-        """The app, with what it knows about runs."""
         return cast("TraceApp", self.app)
 
     @property
     def whole(self) -> bool:
-        """Whether all that may be changed is shown."""
         return self._plan is not None and self._plan.whole
 
     def compose(self) -> ComposeResult:
@@ -140,7 +134,7 @@ class ForkScreen(ModalScreen[None]):
                 yield Label("folder")
                 folder = drawn(str(plan.folder))
                 yield Input(folder, id="fork-folder", compact=True, select_on_focus=False)
-            yield Static(_KEYS, id="fork-said")
+            yield Static(_KEYS, id="fork-note")
             with Horizontal(classes="fork-row"):
                 yield Button("Fork", id="fork-make", variant="primary", compact=True)
                 yield Button("Cancel", id="fork-cancel", compact=True)
@@ -154,7 +148,6 @@ class ForkScreen(ModalScreen[None]):
         run_aside(self.trace_app, work, self._planned, self._unplannable)
 
     def _planned(self, plan: ForkPlan) -> None:
-        """Show the rest, beside what was typed and chosen meanwhile."""
         if self._plan is None or not self.is_attached:
             return
         self._plan = replace(plan, folder=self._plan.folder)
@@ -199,8 +192,8 @@ class ForkScreen(ModalScreen[None]):
         self._text = None if text == plan.text else text
         self._say(_KEYS)
         self.query_one("#fork-edited", Static).update(self._edited_words())
-        what = Content(drawn(plan.words(edited=self._text is not None)))
-        self.query_one("#fork-what", Static).update(what)
+        words = Content(drawn(plan.words(edited=self._text is not None)))
+        self.query_one("#fork-what", Static).update(words)
 
     @on(Input.Submitted)
     @on(Button.Pressed, "#fork-make")
@@ -267,6 +260,6 @@ class ForkScreen(ModalScreen[None]):
         return "as it was" if self._text is None else f"edited, {len(self._text):,} characters"
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
-        line = self.query_one("#fork-said", Static)
+        line = self.query_one("#fork-note", Static)
         line.set_class(wrong, "-wrong")
         line.update(Content(drawn(one_line(text))))

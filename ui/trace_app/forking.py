@@ -39,13 +39,9 @@ _unended: dict[Path, None] = {}
 
 @dataclass(frozen=True)
 class ForkPlan:
-    """A fork of one step as the dialog offers it.
-
-    `model` and `tools` are the parent's, `known` are all tools with what they do, `folder` is where
-    the fork is put by default. `text`: the step's text as a file to edit, None where it has none.
-    `again`: the steps that are made again, in the order of the tree. `whole`: everything is known;
-    without it, other tools and the text are still missing.
-    """
+    """A fork of one step as the dialog offers it: the parent's `model` and `tools`, all tools
+    with what they do (`known`), the folder by default, the step's `text` if it has one, and the
+    steps that are made `again`. Not `whole`: other tools and the text are still missing."""
 
     parent: Path
     question: str
@@ -104,11 +100,11 @@ def first_plan(parent: Path, meta: Mapping[str, Any], trace: Trace, step: int) -
     line = trace.line
     if line.status not in ("done", "failed"):
         raise InputError(f"{line.id} has not ended yet", remedy="fork it when it has")
-    place = next((n for n, event in enumerate(trace.events) if event.seq == step), None)
-    if place is None:
+    index = next((n for n, event in enumerate(trace.events) if event.seq == step), None)
+    if index is None:
         raise InputError(f"the trace has no step {step}", where=str(parent))
     try:
-        left = taken_up_at(trace.events, place)
+        left = taken_up_at(trace.events, index)
     except ValueError:
         left = None
     if left is None or any(event.body.problems for event in trace.events[:left]):
@@ -147,11 +143,8 @@ def make_fork(
 
 
 def run_fork_in(app: "TraceApp", path: Path) -> RunView:
-    """Run a fork that was made, as a further run of the app that is followed until it has ended.
-
-    The app says how it ended. If the app ends first, `branchwise resume` continues the run: all
-    answers so far are recorded. Raises InputError where the run cannot be read.
-    """
+    """Run a fork as a further run of the app, which says how it ended; `branchwise resume`
+    continues one that the app left. Raises InputError where it cannot be read."""
     view = RunView.open(path)
     app.add_run(view)
     atexit.unregister(_list_unended)
@@ -188,16 +181,11 @@ def run_fork_in(app: "TraceApp", path: Path) -> RunView:
 def _tell_end(app: "TraceApp", view: RunView, state: "RunState") -> None:
     if state.stopped is not None:
         app.fail(f"{view.name} stopped ({state.stopped}); {_how_to_go_on(view.path)}")
-        return
-    try:
-        line = view.line(0)
-    except READ_ERRORS as error:
-        app.fail(error)
-        return
-    if line.error:
-        app.fail(f"{view.name} failed: {line.error}")
-    else:
-        app.notify(drawn(f"{view.name} has ended")[:300], markup=False)
+    elif lines := app.read(lambda: [view.line(0)]):
+        if lines[0].error:
+            app.fail(f"{view.name} failed: {lines[0].error}")
+        else:
+            app.notify(drawn(f"{view.name} has ended")[:300], markup=False)
 
 
 def _how_to_go_on(path: Path) -> str:
@@ -205,6 +193,5 @@ def _how_to_go_on(path: Path) -> str:
 
 
 def _list_unended() -> None:
-    """When the process ends, list the forks that have not ended."""
     for path in _unended:
         sys.stderr.write(f"{path} has not ended; {_how_to_go_on(path)}\n")

@@ -13,13 +13,12 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from branchwise.base.numbers import number
 from branchwise.ui.trace_app.answers_view import SIGNS, WORDS
 from branchwise.ui.trace_app.drawing import cells, fitted
-from branchwise.ui.trace_app.question_list import seconds_cell
+from branchwise.ui.trace_app.question_list import item_facts
 from branchwise.ui.trace_app.step_tree import CursorList, walking
 from branchwise.ui.traces.comparison import AnswerPair, BranchPair, StepPair, TraceComparison, only
-from branchwise.ui.traces.lines import ItemLine, RunLine, named
+from branchwise.ui.traces.lines import ItemLine, RunLine
 from branchwise.ui.traces.trace import AnswerLine, Step
 
 CURSOR = "›"
@@ -30,12 +29,8 @@ _BETWEEN = 3
 
 @dataclass(frozen=True, slots=True)
 class PairedLine:
-    """One line. `looks` name the component classes of the halves, without "paired--".
-
-    `ends` stand at the right ends of the halves and are never cut. `chosen`: whether the cursor
-    may stand on it. A line without halves (`across`) is drawn over the whole width, filled up with
-    `fill`.
-    """
+    """One line. `looks`: component classes of the halves; `ends` stand at their right, never
+    cut; `chosen`: the cursor may stand on it; `across`: over the whole width, with `fill`."""
 
     left: str = ""
     sign: str = " "
@@ -178,30 +173,16 @@ class PairHeads(PairedLines, can_focus=False):
         heads: Sequence[Sequence[str]],
         side: int,
     ) -> None:
-        """Show two of each, `heads` the metrics of each run's task; the cursor is on `side`."""
-        names = []
-        for n, run in enumerate(runs):
+        names, states = [], []
+        for n, (run, item, own) in enumerate(zip(runs, items, heads, strict=True)):
             fork = f"  fork of {run.parent}" if run.parent else ""
             names.append(f"{CURSOR if side == n else ' '}{run.name}{fork}  {run.system}")
-        states = [_item_words(item, own) for item, own in zip(items, heads, strict=True)]
+            # Scores come first: they are seen on a narrow screen, too.
+            status = [] if item.status == "done" else [item.status]
+            states.append(f" {'  '.join([*status, *item_facts(item, own, ' ')])}")
         strong = ("strong", "strong")
         first = PairedLine(names[0], " ", names[1], strong, chosen=False)
         self.set_lines([first, PairedLine(states[0], " ", states[1], chosen=False)])
-
-
-def _item_words(item: ItemLine, heads: Sequence[str]) -> str:
-    """Scores first: they are seen on a narrow screen, too."""
-    facts = [] if item.status == "done" else [item.status]
-    if item.status in ("done", "failed"):
-        scores = named(heads, item.scores)
-        facts.append(" ".join(f"{head} {number(value)}" for head, value in scores))
-    if item.tokens is not None:
-        facts.append(f"{item.tokens:,} tokens")
-    if item.seconds is not None:
-        facts.append(f"{seconds_cell(item).strip()} s")
-    if item.labels:
-        facts.append(", ".join(item.labels))
-    return f" {'  '.join(facts)}"
 
 
 class StepPairs(PairedLines):
@@ -210,7 +191,6 @@ class StepPairs(PairedLines):
     compared = TraceComparison(())
 
     def show(self, compared: TraceComparison, row: int) -> None:
-        """Show these rows, the cursor on `row`."""
         self.compared = compared
         lines = [_step_line(pair) for pair in compared.pairs]
         if not lines:
@@ -227,17 +207,14 @@ class StepPairs(PairedLines):
 
     @property
     def row(self) -> int:
-        """The row that the cursor is on."""
         parted = self.compared.parted
         return self.cursor - (parted is not None and self.cursor > parted)
 
     @property
     def step(self) -> Step | None:
-        """The step of the focused side in that row; None where this side has none."""
         return self.step_of(self.side)
 
     def step_of(self, side: int) -> Step | None:
-        """The step of a side in the cursor's row."""
         pairs = self.compared.pairs
         return pairs[self.row].side(side) if self.row < len(pairs) else None
 
@@ -260,16 +237,12 @@ def _step_line(pair: StepPair) -> PairedLine:
 
 
 class AnswerPairs(PairedLines):
-    """Each gold branch with its answers in both traces, then what was predicted besides.
-
-    `<` and `>` stand beside what only the left or only the right one gives, `=` beside what is the
-    same in both.
-    """
+    """Each gold branch with its answers in both traces, then what was predicted besides. `<`,
+    `>` and `=`: what the left, the right, or both give."""
 
     _answers: Sequence[AnswerPair | None] = ()
 
     def show(self, pairs: Sequence[BranchPair], names: tuple[str, str], *, keep: bool) -> None:
-        """Show the answers of the runs of these names; with `keep` the cursor stays."""
         nothing = _across("no answers: neither gold nor predicted", "same")
         rows = list(_answer_rows(pairs, names)) if pairs else [(nothing, None)]
         self._answers = [answer for _, answer in rows]
@@ -277,7 +250,6 @@ class AnswerPairs(PairedLines):
 
     @property
     def answer(self) -> AnswerLine | None:
-        """The answer under the cursor, of the focused side."""
         pair = self._answers[self.cursor] if self.cursor < len(self._answers) else None
         return pair.side(self.side) if pair else None
 
@@ -298,8 +270,7 @@ def _answer_rows(
             # What each run calls the branch, where that is not its name.
             sign, look = ("predicted: ", "strong") if pair.name is None else ("= ", "same")
             left, right = (
-                sign + ", ".join(keys) if any(key != pair.name for key in keys) else ""
-                for keys in pair.keys
+                sign + ", ".join(keys) if {*keys} - {pair.name} else "" for keys in pair.keys
             )
             yield PairedLine(left, " ", right, (look, look), chosen=False), None
         for answer in pair.answers:
@@ -309,13 +280,13 @@ def _answer_rows(
 def _answer_line(answer: AnswerPair) -> PairedLine:
     texts, looks = [], []
     for line in (answer.a, answer.b):
-        if line is None:
-            texts.append("")
-            looks.append("")
-            continue
-        why = line.why or ("" if line.verdict == "right" else WORDS[line.verdict])
-        texts.append(f" {SIGNS[line.verdict]} {line.text}" + (f" · {why}" if why else ""))
-        looks.append({"right": "right", "open": ""}.get(line.verdict, "wrong"))
+        text = look = ""
+        if line is not None:
+            why = line.why or ("" if line.verdict == "right" else WORDS[line.verdict])
+            text = f" {SIGNS[line.verdict]} {line.text}" + (f" · {why}" if why else "")
+            look = {"right": "right", "open": ""}.get(line.verdict, "wrong")
+        texts.append(text)
+        looks.append(look)
     has = answer.has(0), answer.has(1)
     alike = answer.a and answer.b and answer.a.verdict == answer.b.verdict
     sign = "<" if has == (True, False) else ">" if has == (False, True) else "=" if alike else " "

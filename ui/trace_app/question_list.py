@@ -3,7 +3,7 @@
 Not a DataTable, which reads every row before it shows one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -22,7 +22,7 @@ from branchwise.eval.errors.labels import label_words
 from branchwise.ui.trace_app.background import safe_line
 from branchwise.ui.trace_app.drawing import drawn, fitted
 from branchwise.ui.trace_app.step_tree import CursorList, walking
-from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.lines import ItemLine, named
 from branchwise.ui.traces.runs import RunView
 
 CURSOR = "›"
@@ -36,10 +36,8 @@ _ROOMY, _MAX_LABELS = 150, 72
 
 @dataclass(frozen=True)
 class ListColumn:
-    """A column: `sort` is what a click on its head sorts by, `width` its cells without the gap.
-
-    `right`: numbers. `kind` names the style (`question-list--KIND`).
-    """
+    """A column: `sort`: what a click on its head sorts by; `width`: without the gap; `right`:
+    numbers; `kind` names the style (`question-list--KIND`)."""
 
     sort: str
     head: str
@@ -56,10 +54,7 @@ def columns_at(width: int, heads: Sequence[str]) -> list[ListColumn]:
     tokens = partial(_tokens_cell, whole=wide)
     columns = [
         ListColumn("status", "", 1, lambda line: MARKS.get(line.status, "?"), kind="status"),
-        *(
-            ListColumn(head, head, 4, partial(_score_cell, n), right=True)
-            for n, head in enumerate(heads)
-        ),
+        *(ListColumn(h, h, 4, partial(_score_cell, n), right=True) for n, h in enumerate(heads)),
         ListColumn("labels", "labels", labels, partial(_labels_cell, labels), kind="labels"),
         ListColumn("tokens", "tokens", 9 if wide else 6, tokens, right=True),
         ListColumn("seconds", "s", 7 if wide else 5, seconds_cell, right=True),
@@ -69,8 +64,8 @@ def columns_at(width: int, heads: Sequence[str]) -> list[ListColumn]:
     return [*columns, ListColumn("question", "question", left, lambda line: line.question)]
 
 
-def _score_cell(place: int, line: ItemLine) -> str:
-    return number(line.scores[place] if line.scores else None)
+def _score_cell(index: int, line: ItemLine) -> str:
+    return number(line.scores[index] if line.scores else None)
 
 
 def _labels_cell(width: int, line: ItemLine) -> str:
@@ -105,6 +100,18 @@ def _id_cell(line: ItemLine) -> str:
     return f"{line.id} ·{line.epoch}" if line.epoch else line.id
 
 
+def item_facts(line: ItemLine, heads: Sequence[str], gap: str) -> Iterator[str]:
+    """Scores with a gap in between, tokens, seconds and labels, as far as they are known."""
+    if line.status in ("done", "failed"):
+        yield gap.join(f"{head} {number(value)}" for head, value in named(heads, line.scores))
+    if line.tokens is not None:
+        yield f"{line.tokens:,} tokens"
+    if line.seconds is not None:
+        yield f"{seconds_cell(line).strip()} s"
+    if line.labels:
+        yield ", ".join(line.labels)
+
+
 class ColumnHeads(Widget):
     """One line above the list. The sorted column's head has an arrow; a click sorts by a column."""
 
@@ -123,7 +130,6 @@ class ColumnHeads(Widget):
         self._heads, self._sort, self._descending = heads, "order", False
 
     def show(self, heads: Sequence[str], sort: str, *, descending: bool) -> None:
-        """Show the columns of a run's task, and what the list is sorted by."""
         self._heads, self._sort, self._descending = heads, sort, descending
         self.refresh()
 
@@ -193,7 +199,6 @@ class QuestionList(CursorList):
 
     @property
     def row(self) -> int | None:
-        """The run's row under the cursor."""
         return self.rows[self.cursor] if 0 <= self.cursor < self.length else None
 
     def show(self, run: RunView, rows: Sequence[int], on: int | None = None) -> None:
@@ -210,7 +215,6 @@ class QuestionList(CursorList):
         self.refresh()
 
     def go_to(self, row: int) -> None:
-        """Put the cursor on a row of the run, if it is shown."""
         if row in self.rows:
             self.cursor = self.rows.index(row)
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -33,7 +34,7 @@ class QuestionsScreen(RunScreen):
             tooltip="Only questions that contain certain words",
         ),
         Binding(
-            "enter", "keep_found", "Keep the matches", priority=True,
+            "enter", "keep_matches", "Keep the matches", priority=True,
             tooltip="To the list of matches",
         ),
         Binding("s", "sort(1)", "Sort", tooltip="Sort by the next column"),
@@ -51,7 +52,7 @@ class QuestionsScreen(RunScreen):
         ),
         Binding("q", "app.leave", "Quit", tooltip="Quit"),
         Binding(
-            "escape", "drop_found", "Show all", priority=True,
+            "escape", "drop_matches", "Show all", priority=True,
             tooltip="Back to the list, without the words",
         ),
         Binding("escape", "stay", show=False),
@@ -83,7 +84,6 @@ class QuestionsScreen(RunScreen):
 
     @property
     def run(self) -> RunView:
-        """The run whose questions are listed."""
         return self._runs[self._index]
 
     @property
@@ -99,7 +99,6 @@ class QuestionsScreen(RunScreen):
         return self._rows if run is self.run else range(run.count)
 
     def follow(self, run: RunView, row: int) -> None:
-        """Put the cursor on a row of the listed run."""
         if run is self.run and self._is_mounted:
             self._list.go_to(row)
         elif run is self.run:
@@ -246,9 +245,7 @@ class QuestionsScreen(RunScreen):
 
     def action_compare(self) -> None:
         if (row := self._list.row) is not None:
-            self._pick_run(
-                "Compare with", lambda other: self.trace_app.compare(self.run, row, other)
-            )
+            self._pick_run("Compare with", partial(self.trace_app.compare, self.run, row))
 
     def _pick_run(self, title: str, then: Callable[[RunView], None]) -> None:
         """Choose a run other than the listed one, without asking if there is only one."""
@@ -265,12 +262,9 @@ class QuestionsScreen(RunScreen):
         self.app.push_screen(Picker(title, choices), chosen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that need a second run are there only with one.
-
-        Finding begins and ends before the next key is read (`priority`): what is typed at once
-        would else go to the list, or to the words. Its keys leave others theirs.
-        """
-        if action in ("find", "keep_found", "drop_found"):
+        """Keys that need a second run are there only with one. Finding begins and ends before
+        the next key is read (`priority`): it would else go to the list, or to the words."""
+        if action in ("find", "keep_matches", "drop_matches"):
             finding = isinstance(self.focused, Input)
             return finding == (action != "find")
         return action not in ("run", "differs", "compare") or len(self._runs) > 1
@@ -286,13 +280,13 @@ class QuestionsScreen(RunScreen):
         if event.value != self._how.text:
             self._change(text=event.value)
 
-    def action_keep_found(self) -> None:
+    def action_keep_matches(self) -> None:
         self._search.display = False
         self.set_focus(self._list)
 
-    def action_drop_found(self) -> None:
+    def action_drop_matches(self) -> None:
         self._search.value = ""
-        self.action_keep_found()
+        self.action_keep_matches()
 
     def action_stay(self) -> None:
         """Escape does not leave the list: `q` does."""

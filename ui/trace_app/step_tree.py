@@ -21,7 +21,6 @@ NOTHING, READING = "nothing recorded yet", "reading …"
 
 
 def walking(noun: str, page_down: str = "pagedown") -> list[BindingType]:
-    """The keys of a list of such things."""
     return [
         Binding("down,j", "move(1)", "Down", show=False, tooltip=f"To the next {noun}"),
         Binding("up,k", "move(-1)", "Up", show=False, tooltip=f"To the previous {noun}"),
@@ -43,7 +42,6 @@ class CursorList(ScrollView, can_focus=True):
         return max(0, min(line, self.length - 1))
 
     def into_view(self) -> None:
-        """Scroll to where the cursor is."""
         raise NotImplementedError
 
     def _go(self, line: int, by: int) -> None:

@@ -111,22 +111,16 @@ def find_place(
     """The block that shows a place, and the character where one of `forms` is marked, if any."""
     if place.row is not None and place.passage is None:
         return _row(blocks, place.row)
+    wanted = {form.casefold() for form in forms}
     for number, block in enumerate(blocks):
-        mention = _mention(block, forms)
+        # A mark with the answer's text, else the first mark of any answer.
+        marks = [mark for mark in block.marks if mark.kind in ("gold", "wrong")]
+        own = (m.start for m in marks if block.text[m.start : m.end].casefold() in wanted)
+        mention = next(own, min((mark.start for mark in marks), default=None))
         # A tool that returns plain text: the first part that names it.
         if mention is not None if place.passage is None else block.passage == place.passage:
             return number, mention
     return None
-
-
-def _mention(block: Block, forms: Sequence[str]) -> int | None:
-    """Where a block names the answer: a mark with its text, else the first mark of any answer."""
-    wanted = {form.casefold() for form in forms}
-    marks = [mark for mark in block.marks if mark.kind in ("gold", "wrong")]
-    for mark in marks:
-        if block.text[mark.start : mark.end].casefold() in wanted:
-            return mark.start
-    return min((mark.start for mark in marks), default=None)
 
 
 def _row(blocks: Sequence[Block], row: int) -> tuple[int, int | None] | None:
@@ -143,10 +137,7 @@ def _row(blocks: Sequence[Block], row: int) -> tuple[int, int | None] | None:
 
 
 class StepView(ScrollView, can_focus=True):
-    """The selected step. Blocks with a title can be folded; one of them is the current one.
-
-    However long a text is, only the lines on the screen are drawn.
-    """
+    """The selected step; blocks with a title can be folded, one of them is the current one."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *("step-view--title", "step-view--current", "step-view--heading", "step-view--error"),
@@ -193,10 +184,11 @@ class StepView(ScrollView, can_focus=True):
         if keep:
             kept = {n for n in self._folded if n < len(blocks)}
             folded = kept | {n for n in folded if n >= known}
+        else:
+            self._target = None
         self._folded = folded
-        self._target = self._target if keep else None
         if not keep or self.current is None or self.current >= len(blocks):
-            self.current = self._next_titled(-1, 1)
+            self.current = next(iter(self._titled(-1, 1)), None)
         self._lay_out()
         self.scroll_to(0, y if keep else 0, animate=False, force=True, immediate=True)
 
@@ -216,22 +208,18 @@ class StepView(ScrollView, can_focus=True):
     def go_to_next(self, direction: int) -> None:
         """The next passage after the current block, or before it, else any block with a title."""
         here = -1 if self.current is None else self.current
-        number = self._next_titled(here, direction, passages=True)
-        if number is None:
-            number = self._next_titled(here, direction)
-        if number is not None:
-            self.current = number
-            y = self._layout.first(number)
+        titled = self._titled(here, direction)
+        passages = [number for number in titled if self.blocks[number].kind == "passage"]
+        if titled:
+            self.current = (passages or titled)[0]
+            y = self._layout.first(self.current)
             self.scroll_to(None, y, animate=False, force=True, immediate=True)
             self.refresh()
 
-    def _next_titled(self, after: int, direction: int, passages: bool = False) -> int | None:
+    def _titled(self, after: int, direction: int) -> list[int]:
+        """The blocks with a title from there on."""
         stop = len(self.blocks) if direction > 0 else -1
-        for number in range(after + direction, stop, direction):
-            block = self.blocks[number]
-            if block.title and (block.kind == "passage" or not passages):
-                return number
-        return None
+        return [n for n in range(after + direction, stop, direction) if self.blocks[n].title]
 
     def toggle_all(self) -> bool:
         """Open all folds, or close them again; says whether they are open now."""

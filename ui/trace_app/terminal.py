@@ -21,13 +21,8 @@ from branchwise.runs import forks
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver for this terminal, drawing where it is seen.
-
-    Textual draws on standard error. With `branchwise trace RUN 2>errors` the screen would stay
-    blank and the file would fill with escape sequences, so the app is drawn on standard output
-    then. A character that the terminal's encoding does not have becomes one `?`, not an escape of
-    six characters that moves the rest of the line.
-    """
+    """Textual's driver, which draws on standard error: with `branchwise trace RUN 2>errors` on
+    standard output. A character that the encoding lacks becomes one `?`, so that no line moves."""
 
     def __init__(
         self,
@@ -90,27 +85,27 @@ def _command(environment: Mapping[str, str], variables: Sequence[str], usual: st
             try:
                 return shlex.split(command)
             except ValueError as error:
-                raise InputError(
-                    f"{variable} is not a command ({error})", remedy=f"set {variable}={usual}"
-                ) from None
+                problem, remedy = (
+                    f"{variable} is not a command ({error})",
+                    f"set {variable}={usual}",
+                )
+                raise InputError(problem, remedy=remedy) from None
     return [usual]
 
 
 @contextmanager
-def _starting(what: str, command: Sequence[str], remedy: str) -> Iterator[None]:
+def _starting(program: str, command: Sequence[str], remedy: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise InputError(
-            f"the {what} {command[0]!r} does not start ({why})", remedy=remedy
-        ) from None
+        problem = f"the {program} {command[0]!r} does not start ({why})"
+        raise InputError(problem, remedy=remedy) from None
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ignore Ctrl-C while another program runs: it is meant for that program and would end the
-    app."""
+    """Ignore Ctrl-C, which is meant for another program and would end the app."""
     if threading.current_thread() is not threading.main_thread():
         # Only the main thread can handle signals.
         yield
@@ -142,11 +137,8 @@ def suspended(app: App[None]) -> Iterator[None]:
 
 
 def edit(app: App[None], text: str, name: str) -> str:
-    """Let the user edit `text` as a file of this name; returns it as it was saved.
-
-    The text is the step's own, every character: editors show control characters as such. Raises
-    InputError if no editor starts, if it ends with an error, or if its result cannot be read.
-    """
+    """Let the user edit `text`, every character, as a file of this name; returns it as saved.
+    Raises InputError if no editor starts, it ends with an error, or its result cannot be read."""
     command = editor_command(os.environ)
     with scratch_folder("branchwise-edit-") as folder:
         path = folder / name

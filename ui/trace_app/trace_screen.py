@@ -95,7 +95,6 @@ class TraceScreen(RunScreen):
 
     @property
     def step(self) -> int | None:
-        """The selected step: its event's number in the trace."""
         return self._tree.selected
 
     def compose(self) -> ComposeResult:
@@ -159,8 +158,7 @@ class TraceScreen(RunScreen):
             self._wish = direction
             self._header.note(f"{self._waiting} (then jumps there)")
             return
-        answer = self._answers.next_lost(direction)
-        if answer is not None:
+        if answer := self._answers.next_lost(direction):
             self._jump(answer)
         else:
             is_open = any(line.verdict == "open" for line in self._answers.answers)
@@ -242,7 +240,6 @@ class TraceScreen(RunScreen):
             self.app.push_screen(ForkScreen(self.run, self.trace, self.step))
 
     def _show(self, step: int | None = None) -> None:
-        """Read the trace and show it from its beginning, or at a step."""
         self._wish = 0
         self._read()
         self._header.note(self._waiting)
@@ -328,8 +325,7 @@ class TraceScreen(RunScreen):
         blocks = self._blocks()
         self._view.show(blocks)
         forms = next((forms for forms in self.trace.names if answer.text in forms), [answer.text])
-        block = find_place(blocks, place, forms) if place is not None else None
-        if block is not None:
+        if place is not None and (block := find_place(blocks, place, forms)) is not None:
             self._view.show_block(*block)
         self._header.note(f"{shown}: {answer.why}" if answer.why else shown)
 

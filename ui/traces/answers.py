@@ -43,14 +43,10 @@ def trace_of(
     judge: bool = True,
     by_gold_set: Callable[[AnsweredItem], AnsweredItem] = lambda item: item,
 ) -> Trace:
-    """The trace of item `line.number` of a run, whatever its status.
-
-    `outcome`: how it ended, None where it has not. `errors`: where its answers were lost, as it was
-    kept or worked out by the run's scorer; None: worked out here, by names alone, or without
-    `judge` left to `judged`: for long passages it takes seconds. `by_gold_set`: says against which
-    of its question's gold sets the item is scored (`RunScores.by_gold_set`). A trace with a damaged
-    record has one step that says so; where its answers were lost is then unknown.
-    """
+    """The trace of item `line.number` of a run, whatever its status; a damaged one has one step
+    that says so. `outcome`: how it ended, if it has. `errors`: as kept or worked out; None: by
+    names alone, here or, without `judge`, by `judged` (seconds for long passages).
+    `by_gold_set`: as `RunScores.by_gold_set`."""
     events, is_damaged = _events(reader, line.number)
     item, gold_set = _item(line, question, outcome), ""
     if item is not None:
@@ -158,11 +154,10 @@ def judged_lines(
     written = _Written(gold, answers, errors, ends.get(AnswerRead))
     shown = []
     for index, (name, entities) in enumerate(zip(gold.names, gold.sets, strict=True)):
-        texts = [entity.name for entity in entities.entities]
+        texts, own = [entity.name for entity in entities.entities], keys.get(name, ())
         lines = [_gold_line(text, missing.get((name, text)), errors, ends) for text in texts]
-        own = keys.get(name, ())
-        predicted = written.lines(own, index)
-        shown.append(BranchLines(one_line(name), _short(own), tuple(lines), predicted))
+        branch = BranchLines(one_line(name), _short(own), tuple(lines), written.lines(own, index))
+        shown.append(branch)
     taken = {key for own in keys.values() for key in own}
     alone = [key for key in answers if key not in taken]
     return shown + [BranchLines(None, _short([k]), (), written.lines([k], None)) for k in alone]
@@ -173,10 +168,10 @@ def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines
     left = dict(answers)
     shown = []
     for branch in branches:
-        own = [branch.name] if branch.name in left else []
+        own = _short([branch.name] if branch.name in left else [])
         predicted = _open(left.pop(branch.name, ()))
         gold = _open(answer.text for answer in branch.answers)
-        shown.append(BranchLines(one_line(branch.name), _short(own), gold, predicted))
+        shown.append(BranchLines(one_line(branch.name), own, gold, predicted))
     return shown + [BranchLines(None, _short([k]), (), _open(texts)) for k, texts in left.items()]
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -41,16 +41,13 @@ class StepPair:
 
 @dataclass(frozen=True)
 class TraceComparison:
-    """The rows, in the order of both traces. `parted`: the row of their first difference.
-
-    None if there is none: the current end of an unfinished trace is not a difference.
-    """
+    """The rows, in the order of both traces. `parted`: the row of their first difference, if
+    any; the current end of an unfinished trace is none."""
 
     pairs: tuple[StepPair, ...]
     parted: int | None = None
 
     def row_of(self, side: int, seq: int) -> int | None:
-        """The row that has this step of this side."""
         steps = (pair.side(side) for pair in self.pairs)
         return next((n for n, step in enumerate(steps) if step and step.seq == seq), None)
 
@@ -60,13 +57,9 @@ class TraceComparison:
 
 
 def compare(a: Trace, b: Trace) -> TraceComparison:
-    """Pair the steps of two traces: the same opening, then the pairing with most in common.
-
-    Steps of one kind and content are the same even if time, tokens and call ids differ. The
-    pairing maximises the weight of the pairs (the same 4, of one kind 1, by the same tool or both
-    replies 2), as global alignment of sequences does (Needleman and Wunsch 1970, gaps free); what
-    is left between two pairs stands side by side.
-    """
+    """Pair the steps of two traces: the same opening, then the pairing of most weight by global
+    alignment (Needleman and Wunsch 1970, gaps free). Steps are the same even if time, tokens and
+    call ids differ; what is left between two pairs stands side by side."""
     keys = [_keys(trace) for trace in (a, b)]
     shared = zip(*keys, strict=False)
     opening = next((n for n, (x, y) in enumerate(shared) if x != y), min(map(len, keys)))
@@ -82,8 +75,12 @@ def compare(a: Trace, b: Trace) -> TraceComparison:
     for side, trace in enumerate((a, b)):
         if goes_on(trace):
             end = min(end, whole.last(side) + 1 if any(p.side(side) for p in pairs) else 0)
-    parted = (n for n, pair in enumerate(pairs[:end]) if _differs(pair))
-    return TraceComparison(tuple(pairs), next(parted, None))
+    for row, pair in enumerate(pairs[:end]):
+        kinds = [KINDS.get(step.kind, Unknown) for step in (pair.a, pair.b) if step]
+        # Steps that are about transport alone are no difference.
+        if not pair.same and not all(kind.INCIDENTAL for kind in kinds):
+            return replace(whole, parted=row)
+    return whole
 
 
 def goes_on(trace: Trace) -> bool:
@@ -91,15 +88,8 @@ def goes_on(trace: Trace) -> bool:
     return trace.line.status in ("pending", "running")
 
 
-def _differs(pair: StepPair) -> bool:
-    """Not where both steps are about transport alone."""
-    steps = [step for step in (pair.a, pair.b) if step]
-    return not pair.same and not all(KINDS.get(s.kind, Unknown).INCIDENTAL for s in steps)
-
-
 class _Key(NamedTuple):
-    """What a step is compared by: its kind, what sort of it (tool or role, a call or a reply), and
-    its content."""
+    """What a step is compared by; `sort`: its tool or role, whether it is a call or a reply."""
 
     kind: str
     sort: str
@@ -107,12 +97,8 @@ class _Key(NamedTuple):
 
 
 def _keys(trace: Trace) -> list[_Key]:
-    events = {event.seq: event for event in trace.events}
-    keys = []
-    for step in trace.steps:
-        event = events.get(step.seq)
-        keys.append(_key(event) if event else _Key(step.kind, "", step.label))
-    return keys
+    events = {event.seq: _key(event) for event in trace.events}
+    return [events.get(step.seq) or _Key(step.kind, "", step.label) for step in trace.steps]
 
 
 def _key(event: Event) -> _Key:
@@ -169,11 +155,8 @@ def _alignment(a: Sequence[_Key], b: Sequence[_Key]) -> list[_Row]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPair:
-    """An answer and what it is in each trace; None where a trace does not have it.
-
-    `gold`: a gold answer, which each trace has with a verdict; else a predicted text that is not a
-    gold answer of its branch.
-    """
+    """An answer and what it is in each trace; None where a trace does not have it. `gold`: a
+    gold answer, else a predicted text that is not a gold answer of its branch."""
 
     text: str
     gold: bool
@@ -181,7 +164,6 @@ class AnswerPair:
     b: AnswerLine | None = None
 
     def side(self, side: int) -> AnswerLine | None:
-        """The line of the first trace (0) or of the second (1)."""
         return self.b if side else self.a
 
     def has(self, side: int) -> bool:
@@ -193,9 +175,7 @@ class AnswerPair:
 @dataclass(frozen=True, slots=True)
 class BranchPair:
     """A gold branch (`name`), or a predicted one that stands for none (None), in both traces.
-
-    `keys`: the predicted branches of each trace that stand for it.
-    """
+    `keys`: the predicted branches of each trace that stand for it."""
 
     name: str | None
     keys: tuple[tuple[str, ...], tuple[str, ...]]
@@ -203,11 +183,8 @@ class BranchPair:
 
 
 def compare_answers(a: Trace, b: Trace) -> list[BranchPair]:
-    """Gold branches in their order, then predicted branches that stand for none, by their keys.
-
-    Predicted texts are one answer where nothing that counts differs (`base.normalise`). Gold
-    answers without a verdict (`open`) are left out: it is undecided which trace has them.
-    """
+    """Gold branches in order, then predicted ones that stand for none, by their keys. Predicted
+    texts are one where nothing that counts differs; undecided gold answers are left out."""
     sides: list[dict[tuple[str | None, str, int], BranchLines]] = [{}, {}]
     for side, trace in zip(sides, (a, b), strict=True):
         for branch in trace.branches:
@@ -227,13 +204,12 @@ def only(pairs: Iterable[BranchPair], side: int) -> list[AnswerPair]:
 
 
 def _branch(name: str | None, a: BranchLines | None, b: BranchLines | None) -> BranchPair:
-    gold, others = [], []
-    for branch in (a, b):
-        gold.append([line for line in branch.gold if line.verdict != "open"] if branch else [])
-        predicted = branch.predicted if branch else ()
-        # Those that are right are listed as gold answers.
-        others.append([line for line in predicted if line.verdict != "right"])
-    keys = (a.keys if a else (), b.keys if b else ())
+    none = BranchLines(name, (), (), ())
+    sides = (a or none, b or none)
+    gold = [[line for line in side.gold if line.verdict != "open"] for side in sides]
+    # Those that are right are listed as gold answers.
+    others = [[line for line in side.predicted if line.verdict != "right"] for side in sides]
+    keys = (sides[0].keys, sides[1].keys)
     answers = [*_paired(gold, str, gold=True), *_paired(others, normalise, gold=False)]
     return BranchPair(name, keys, tuple(answers))
 

@@ -28,13 +28,9 @@ Values = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class ItemLine:
-    """One item of a run as the list shows it.
-
-    `number` is its number in the store, `status` pending, running, done or failed. `scores`
-    are the metrics that its task shows, as reports have them; None where the item has not ended or
-    has no gold. `labels` are error labels, sorted; None until they are known. `tokens` and
-    `seconds` are None until the item has ended.
-    """
+    """One item of a run as the list shows it, by its number in the store. `scores`: None where
+    it has no gold; `labels`: sorted, None until known; `tokens`, `seconds`: None until it has
+    ended."""
 
     number: int
     id: str
@@ -51,11 +47,8 @@ class ItemLine:
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run in the list of runs. `system`: its settings in a few words.
-
-    `heads` name the metrics of its task, which are not those of another run's. The means are over
-    the items that ended; None where none has, and none at all while they are not known.
-    """
+    """A run in the list of runs. `system`: its settings in a few words; `heads`: its task's
+    metrics; `means`: over the items that ended, empty while they are not known."""
 
     name: str
     system: str
@@ -93,48 +86,26 @@ def system_words(system: Mapping[str, Any]) -> str:
     return one_line(" · ".join(part for part in parts if part))
 
 
-def run_line(
-    name: str,
-    meta: Mapping[str, Any],
-    progress: Mapping[str, int],
-    heads: tuple[str, ...],
-    means: Values,
-) -> RunLine:
-    """The line; `progress` as `RunReader.progress` counts items."""
-    counts = progress["total"], progress["done"], progress["failed"]
-    parent = (meta.get("fork") or {}).get("run")
-    return RunLine(name, system_words(meta["system"]), *counts, heads, means, parent)
-
-
 def means_of(rows: Iterable[ItemLine], columns: Sequence[Column]) -> Values:
     """Means of the metrics over questions, the epochs of a question averaged first, as scores are;
     None where no row has a value, and of a score that is not a mean: rows do not have its sums."""
-    scored = [(row.id, row.scores) for row in rows if row.scores]
-    return tuple(
-        None if column.total else _mean((id, values[k]) for id, values in scored)
-        for k, column in enumerate(columns)
-    )
-
-
-def _mean(values: Iterable[tuple[str, float | None]]) -> float | None:
-    by_question: dict[str, list[float]] = defaultdict(list)
-    for id, value in values:
-        if value is not None:
-            by_question[id].append(value)
-    if not by_question:
-        return None
-    return sum(sum(epochs) / len(epochs) for epochs in by_question.values()) / len(by_question)
+    scored = [row for row in rows if row.scores]
+    means: list[float | None] = []
+    for index, column in enumerate(columns):
+        by_question: dict[str, list[float]] = defaultdict(list)
+        for row in scored if not column.total else ():
+            if (value := row.scores[index]) is not None:
+                by_question[row.id].append(value)
+        values = [sum(epochs) / len(epochs) for epochs in by_question.values()]
+        means.append(sum(values) / len(values) if values else None)
+    return tuple(means)
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """How rows are arranged.
-
-    `sort`: one of `sorts` of the run's metrics; `subset`: one of `SUBSETS`; `label` and `status`:
-    only rows that have it; `text`: only rows in whose id or question every word of it occurs,
-    whatever its case; `differs`: only rows whose item ended differently in the other run. Raises
-    InputError for an unknown subset.
-    """
+    """How rows are arranged. `sort`: one of `sorts`; only those of a `subset`, with a `label`,
+    of a `status`, in whose id or question all words of `text` occur, that ended differently in
+    the other run (`differs`). Raises InputError for an unknown subset."""
 
     sort: str = "order"
     descending: bool = False
@@ -159,11 +130,8 @@ def _check(value: str, known: Sequence[str]) -> None:
 
 
 def arranged(run: "RunView", how: Arrangement, other: "RunView | None" = None) -> list[int]:
-    """Numbers of the rows that are shown, in order.
-
-    Rows without a value come last in either direction, equal ones in the store's order. `differs`
-    without another run shows all. Raises InputError for an unknown sort.
-    """
+    """Numbers of the rows that are shown, in order, those without a value last, equal ones as
+    stored. `differs` without another run shows all. Raises InputError for an unknown sort."""
     _check(how.sort, sorts(run.heads))
     lines = run.lines()
     rows = [row for row, line in enumerate(lines) if _is_shown(line, how)]
@@ -176,8 +144,8 @@ def arranged(run: "RunView", how: Arrangement, other: "RunView | None" = None) -
     if how.sort in _VALUES:
         values = {row: _VALUES[how.sort](lines[row]) for row in rows}
     else:
-        place = run.heads.index(how.sort)
-        values = {row: lines[row].scores[place] if lines[row].scores else None for row in rows}
+        index = run.heads.index(how.sort)
+        values = {row: lines[row].scores[index] if lines[row].scores else None for row in rows}
     # A sort in reverse keeps equal ones in their order.
     known = [row for row in rows if values[row] is not None]
     known.sort(key=lambda row: values[row], reverse=how.descending)
@@ -196,14 +164,13 @@ def _ending(line: ItemLine) -> tuple[Any, ...]:
 
 
 def _is_shown(line: ItemLine, how: Arrangement) -> bool:
-    if how.subset != "all" and line.ambiguous is not (how.subset == "ambiguous"):
-        return False
-    if how.status is not None and line.status != how.status:
-        return False
-    if how.label is not None and how.label not in (line.labels or ()):
-        return False
     id, question = line.id.casefold(), line.question.casefold()
-    return all(word in id or word in question for word in how.text.casefold().split())
+    return (
+        (how.subset == "all" or line.ambiguous is (how.subset == "ambiguous"))
+        and how.status in (None, line.status)
+        and (how.label is None or how.label in (line.labels or ()))
+        and all(word in id or word in question for word in how.text.casefold().split())
+    )
 
 
 def _natural(id: str) -> tuple[tuple[int, int | str], ...]:
@@ -231,10 +198,8 @@ def named_row(run: "RunView", question: str, epoch: int = 0) -> int:
     row = run.find(question, epoch)
     if row is not None:
         return row
+    problem = f"no item has the id {question[:80]!r} in epoch {epoch}"
     ids = [line.id for line in run.lines() if line.epoch == epoch]
     hint = did_you_mean(question, ids, else_=f"the first ids are {', '.join(ids[:3])}", most=3)
-    if not ids:
-        hint = "epochs are counted from 0"
-    raise InputError(
-        f"no item has the id {question[:80]!r} in epoch {epoch}", where=str(run.path), remedy=hint
-    )
+    remedy = hint if ids else "epochs are counted from 0"
+    raise InputError(problem, where=str(run.path), remedy=remedy)

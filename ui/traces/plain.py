@@ -81,10 +81,8 @@ def unlabelled(run: RunView) -> int:
 
 
 def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
-    """A heading, then a line for each item: columns are aligned, the question comes last.
-
-    Labels and scores that were not saved are computed first. `epoch`: only its items.
-    """
+    """A heading, then a line for each item (of one epoch), in aligned columns, the question
+    last. Labels and scores that were not saved are computed first."""
     # Names may be in a script whose letters are two columns wide.
     from rich.cells import cell_len
 
@@ -93,11 +91,8 @@ def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
     lines = run.lines()
     with_epoch = len({line.epoch for line in lines}) > 1
     heads = ["status", *run.heads, "labels", "tokens", "seconds", "id", "question"]
-    rows = [
-        _cells(line, run.heads, with_epoch=with_epoch)
-        for line in lines
-        if epoch is None or line.epoch == epoch
-    ]
+    chosen = (line for line in lines if epoch in (None, line.epoch))
+    rows = [_cells(line, run.heads, with_epoch=with_epoch) for line in chosen]
     widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
     right = {"tokens", "seconds", *run.heads}
     for row in [heads, *rows]:
@@ -147,13 +142,9 @@ def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:
 
 
 def markdown(trace: Trace, run_name: str, heads: Sequence[str] = _STRICT) -> str:
-    """A whole trace as Markdown: the question, its answers beside the gold, every step in full.
-
-    Steps have the numbers that `branchwise trace` and `branchwise errors` give them, and stand in
-    the order of the tree; a step below another one has a heading of a lower level. `heads` name the
-    three metrics of the run's task (`RunView.heads`). Text from outside is escaped, or in fences
-    that nothing in it can close: it cannot make a link, an image, HTML or a heading.
-    """
+    """A whole trace as Markdown: the question, its answers beside the gold, every step in full,
+    in the order of the tree, with its number. Text from outside is escaped, or in fences that
+    nothing in it can close: it cannot make a link, an image, HTML or a heading."""
     return "\n".join(_markdown(trace, run_name, heads))
 
 
@@ -188,7 +179,6 @@ def _markdown(trace: Trace, run_name: str, heads: Sequence[str]) -> Iterator[str
 
 
 def _facts(line: ItemLine, run_name: str, heads: Sequence[str]) -> Iterator[str]:
-    """What the list of questions says of it."""
     yield f"run {escape(run_name)}"
     yield f"question {escape(line.id)}"
     if line.epoch:

@@ -57,13 +57,12 @@ def line_of(raw: RawItem) -> ItemLine:
         return _damaged(line, "outcome", error)
 
 
-def _damaged(line: ItemLine, what: str, error: Exception) -> ItemLine:
-    problem = f"the {what}'s record is damaged ({type(error).__name__}: {error})"
+def _damaged(line: ItemLine, part: str, error: Exception) -> ItemLine:
+    problem = f"the {part}'s record is damaged ({type(error).__name__}: {error})"
     return replace(line, error=one_line(problem))
 
 
 def unread(item: int, problem: str) -> ItemLine:
-    """The row of an item that cannot be read at all."""
     return ItemLine(item, "", 0, "", False, "failed", error=one_line(f"cannot be read: {problem}"))
 
 
@@ -134,7 +133,6 @@ class Watch:
 
     @property
     def failures(self) -> int:
-        """How many items had failed."""
         return len(self._failures)
 
     def changed(self) -> set[int] | None:
@@ -156,10 +154,8 @@ class Watch:
 
 class RunScores:
     """The scores of one run under its own scorer, the saved ones, else by names, one item at a
-    time; read again by `reload` when they were saved anew.
-
-    `columns`: the metrics that are shown, empty for a task that this version does not know.
-    """
+    time. `columns`: the metrics that are shown, empty for a task that this version does not
+    know."""
 
     def __init__(self, reader: RunReader) -> None:
         self._reader = reader
@@ -206,25 +202,21 @@ class RunScores:
         kept = {(row["id"], row["epoch"]): self._values(row["metrics"]) for row in saved["items"]}
         means = saved["aggregates"]["all"]
         self.means = self._values({key: means[key]["mean"] for key in means})
-        self.items, self.failed = saved["counts"]["items"], saved["counts"]["failed"]
-        self._kept = kept
+        counts = saved["counts"]
+        self.items, self.failed, self._kept = counts["items"], counts["failed"], kept
         for row in saved["items"]:
             if isinstance(number := row.get("gold_set"), int) and number >= 0:
                 self._gold_sets[row["id"], row["epoch"]] = number
 
     def kept(self, id: str, epoch: int, *, failed: bool, failures: int) -> Values | None:
-        """The saved metrics of an item that ended; None if there are none or they are outdated.
-
-        Saved scores may be of a pass in which the item failed: with fewer failures in the run now
-        (`failures`), a score of nothing may be that of the failed attempt.
-        """
+        """The saved metrics of an item that ended; None if there are none, or if they may be of
+        a failed attempt: scores of nothing, and fewer `failures` in the run now."""
         values = self._kept.get((id, epoch)) if self._task else ()
         if values and not failed and failures < self.failed and not any(values):
             return None
         return values
 
     def by_names(self, item: AnsweredItem) -> Values:
-        """The metrics of one item, matched by names alone."""
         if self._task is None:
             return ()
         return self._values(self._task.score(by_best_gold_set(self._task, item)))

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -24,7 +24,7 @@ from branchwise.runs.studies.folder import named_runs
 from branchwise.trace.conversation import read_conversation
 from branchwise.trace.events import Event
 from branchwise.ui.traces.answers import trace_of
-from branchwise.ui.traces.lines import ItemLine, RunLine, means_of, run_line
+from branchwise.ui.traces.lines import ItemLine, RunLine, means_of, system_words
 from branchwise.ui.traces.records import (
     ENDED,
     RunScores,
@@ -49,13 +49,9 @@ DEPTH = 1_000
 
 
 class RunView:
-    """One run, read on demand: no part of an item is read before it is shown.
-
-    Nothing is ever written. All methods may be called on any thread; `label_some` has a connection
-    of its own and keeps no other method waiting. Methods that read raise InputError where the file
-    is damaged beyond single records; a damaged record is its row's `error`. `is_damaged`: whether
-    something that was read until now is.
-    """
+    """One run, read on demand, never written. All methods may be called on any thread. They
+    raise InputError where the file is damaged beyond single records; a damaged record is its
+    row's `error`. `is_damaged`: whether anything that was read until now is."""
 
     def __init__(self, reader: RunReader, name: str | None = None) -> None:
         self._reader, self.path, self.task = reader, reader.path, reader.task
@@ -98,10 +94,8 @@ class RunView:
 
     def line(self, row: int) -> ItemLine:
         """A row by its number from 0, in the store's order. Raises IndexError for another.
-
-        Scores that were not saved are computed for a fifth of a second in all; the others are None
-        until `label_some` or the row's `trace` has computed them.
-        """
+        Scores that were not saved are computed for a fifth of a second in all, else by
+        `label_some`."""
         if not 0 <= row < self.count:
             raise IndexError(row)
         line = self._lines[row]
@@ -119,7 +113,6 @@ class RunView:
         self._allowance = 0.0
 
     def lines(self) -> Sequence[ItemLine]:
-        """All rows, as `line` gives each."""
         with self._reading():
             for row in range(self.count):
                 self._load(row)
@@ -127,7 +120,6 @@ class RunView:
             return [self._known(row) for row in range(self.count)]
 
     def find(self, question: str, epoch: int = 0) -> int | None:
-        """The row of the question with this id, or None."""
         with self._reading():
             item = self._reader.rows.number(question, epoch)
         return None if item is None else self._row_of[item]
@@ -136,15 +128,17 @@ class RunView:
         """The run on one line; `quick`: without means that were not saved."""
         with self._reading():
             progress, scores = self._reader.progress(), self._scores
-            fresh = scores.items == progress["done"] + progress["failed"]
-            fresh = fresh and scores.failed == progress["failed"]
+            total, done, failed = progress["total"], progress["done"], progress["failed"]
+            fresh = (scores.items, scores.failed) == (done + failed, failed)
             means = scores.means if fresh else ()
             if not fresh and not quick:
                 means = means_of(self.lines(), scores.columns)
             if self.is_damaged and not fresh:
                 # Of the rows that are left: a mean that looks like the run's.
                 means = ()
-            return run_line(self.name, self.meta, progress, self.heads, means)
+            words, parent = system_words(self.meta["system"]), (self.meta.get("fork") or {})
+            counts = total, done, failed
+            return RunLine(self.name, words, *counts, self.heads, means, parent.get("run"))
 
     def trace(self, row: int, *, judge: bool = True) -> Trace:
         """An item's trace, of any status; without `judge`, errors are left to `answers.judged`."""
@@ -159,24 +153,16 @@ class RunView:
                 outcome = orjson.loads(raw.outcome)
                 failed = outcome.get("error") is not None
                 errors = self._scores.kept_errors(line.number, failed=failed)
+            by_gold_set = self._scores.by_gold_set
             trace = trace_of(
-                self._reader,
-                line,
-                question,
-                outcome,
-                errors,
-                judge=judge,
-                by_gold_set=self._scores.by_gold_set,
+                self._reader, line, question, outcome, errors, judge=judge, by_gold_set=by_gold_set
             )
             self.is_damaged = self.is_damaged or trace.is_damaged
             return trace
 
     def refresh(self) -> frozenset[int]:
-        """Rows that changed in the file since the last call (or since it was opened).
-
-        A running item's row is among them where its trace grew. Costs next to nothing if the file
-        was not written to.
-        """
+        """Rows that changed in the file since the last call; a running item's also where its
+        trace grew. Costs next to nothing if the file was not written to."""
         with self._reading():
             changed = self._watch.changed()
             if changed is None:
@@ -193,11 +179,8 @@ class RunView:
             return rows
 
     def label_some(self, seconds: float) -> frozenset[int]:
-        """Compute missing labels and scores of ended items, for about `seconds`.
-
-        Returns the rows that have become known; empty once all are. At least one item is done. Rows
-        that were looked at come first.
-        """
+        """Compute missing labels and scores of ended items for about `seconds`, of one at least,
+        those looked at first. Returns the rows that have become known; empty once all are."""
         with self._labelling:
             until, done = time.monotonic() + seconds, set()
             for row in self._wanting():
@@ -212,11 +195,8 @@ class RunView:
             return frozenset(done)
 
     def rank_words(self, trace: Trace, passage: str) -> str:
-        """How high the searches of a trace rank a passage of the corpus that none of them brought.
-
-        They are made again in the run's index, deeper than the agent looked. Empty where the index
-        is not to be had: it is elsewhere, gone, or of another corpus by now.
-        """
+        """How high the searches of a trace, made again and deeper, rank a passage that none
+        brought. Empty where the run's index is elsewhere, gone, or of another corpus."""
         queries = _searched(trace.events)
         if not queries:
             return "no search was made"
@@ -226,12 +206,9 @@ class RunView:
             return ""
         if self._retriever is None:
             return ""
-        ranks = [
-            rank
-            for hits in self._retriever.search(queries, DEPTH)
-            for rank, hit in enumerate(hits, start=1)
-            if hit.passage.id == passage
-        ]
+        ranks: list[int] = []
+        for hits in self._retriever.search(queries, DEPTH):
+            ranks += (n for n, hit in enumerate(hits, start=1) if hit.passage.id == passage)
         searches = counted(len(queries), "search", "searches")
         if not ranks:
             return f"not among the first {DEPTH:,} of {searches}"
@@ -299,7 +276,6 @@ class RunView:
         self._allowance = max(0.0, self._allowance - (time.monotonic() - started))
 
     def _score(self, row: int) -> None:
-        """Work out one row's metrics by names."""
         line = self._known(row)
         raw = _raw(self._reader, line.number)
         item = answered(raw) if raw else None
@@ -325,7 +301,14 @@ class RunView:
             line = self._lines[row]
             if line is None:
                 return False
-            labels = self._labels_of(line, self._labeller)
+            labels: tuple[str, ...] = ()
+            with suppress(InputError):  # a damaged item has none: its row or its trace says so
+                raw = _raw(self._labeller, line.number)
+                item = answered(raw) if raw else None
+                if item is not None and is_attributable(self.task):
+                    events = self._labeller.events(line.number, contents=False)
+                    errors = examine(self._scores.by_gold_set(item), events).errors
+                    labels = tuple(sorted(map(str, errors.labels)))
             with self._lock:
                 if self._lines[row] is not line:
                     return False
@@ -334,19 +317,6 @@ class RunView:
                 if row in self._unscored:
                     self._score(row)
         return True
-
-    def _labels_of(self, line: ItemLine, reader: RunReader) -> tuple[str, ...]:
-        """Empty if the item is damaged: its row or its trace says so."""
-        try:
-            raw = _raw(reader, line.number)
-            item = answered(raw) if raw else None
-            if item is None or not is_attributable(self.task):
-                return ()
-            item = self._scores.by_gold_set(item)
-            errors = examine(item, reader.events(line.number, contents=False)).errors
-        except InputError:
-            return ()
-        return tuple(sorted(map(str, errors.labels)))
 
     def _question(self, line: ItemLine) -> Question:
         """With its passages; of a damaged record what the row has."""
@@ -384,9 +354,7 @@ def _searched(events: Iterable[Event]) -> list[str]:
 
 def open_runs(paths: Sequence[Path]) -> list[RunView]:
     """Open runs in the order given, each once; a study's folder stands for its runs, base first.
-
-    Raises InputError as `RunView.open`, and where no path is given.
-    """
+    Raises InputError as `RunView.open`, and where no path is given."""
     if not paths:
         raise InputError("no run is named", remedy="name a run folder")
     opened: list[RunView] = []

@@ -41,13 +41,9 @@ _MODULE_ROLES = ("extractor",)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A row of the tree of steps.
-
-    `seq` is the event's number in the trace, `label` what it did on one line (harmless), `depth` 0
-    for the steps of the item, 1 for what belongs to a model turn (its tool calls), 2 for the
-    extraction below its tool call; within a stage one more. `failed`: the step brought an error.
-    `gold`: gold answers named in what it brought; None if they were not looked for.
-    """
+    """A row of the tree of steps: the event's number, what it did on one line (harmless).
+    `depth`: 0 of the item, 1 below a model turn, 2 below a tool call, one more in a stage.
+    `gold`: gold answers named in what it brought; None if they were not looked for."""
 
     seq: int
     kind: str
@@ -59,13 +55,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """A gold or predicted answer with its verdict, on one line (harmless).
-
-    `why` says where a missing or wrong one was lost or belongs, in words; `places` where it was to
-    be seen, the one that decided first: one key leads there. `step` is the step to jump to where
-    no place is known (the step at which it was lost). `in_corpus`: of one that was never retrieved,
-    a passage of the corpus that has it.
-    """
+    """A gold or predicted answer with its verdict, on one line (harmless). `why`: where it was
+    lost or belongs; `places`: where it was to be seen, the first that decided; `step`: where to
+    jump without one. `in_corpus`: of one never retrieved, a passage of the corpus that has it."""
 
     text: str
     verdict: AnswerVerdict
@@ -77,11 +69,7 @@ class AnswerLine:
 
 @dataclass(frozen=True, slots=True)
 class BranchLines:
-    """A gold branch beside the predicted branches that stand for it.
-
-    `name` is None for predicted branches that stand for no gold branch; `keys` are empty where no
-    predicted branch stands for it.
-    """
+    """A gold branch (None: there is none) and the predicted branches that stand for it."""
 
     name: str | None
     keys: tuple[str, ...]
@@ -91,13 +79,9 @@ class BranchLines:
 
 @dataclass(frozen=True)
 class Trace:
-    """All of one item. `errors` is None for tasks whose answers are sentences.
-
-    `names`: for each gold answer its text and aliases, to be marked in passages. `unjudged`: the
-    item, where its errors have yet to be worked out of its events (`answers.judged`). `is_damaged`:
-    its events cannot be read. `gold`: the branches that the item is scored against, `gold_set` says
-    in words which they are where its question has several gold sets.
-    """
+    """All of one item. `errors`: None for tasks whose answers are sentences. `names`: each gold
+    answer's forms. `unjudged`: the item while its errors have yet to be worked out.
+    `is_damaged`: its events cannot be read. `gold_set`: which of several gold sets `gold` is."""
 
     line: ItemLine
     events: Sequence[Event]
@@ -112,15 +96,12 @@ class Trace:
     gold_set: str = ""
 
     def event(self, seq: int) -> Event | None:
-        """The event of a step; None if the trace has no event with this number."""
         return next((event for event in self.events if event.seq == seq), None)
 
 
 def blocks(trace: Trace, seq: int) -> list[Block]:
-    """What a step shows, its heading first; empty if the trace has no such step.
-
-    Marked are gold answers, and wrong texts that are not a gold answer of any branch.
-    """
+    """What a step shows, its heading first; empty if the trace has no such step. Marked are gold
+    answers, and wrong texts that are not a gold answer of any branch."""
     event = trace.event(seq)
     if event is None:
         return []
@@ -154,14 +135,12 @@ def steps(events: Sequence[Event], names: Sequence[Sequence[str]] = ()) -> list[
 
 @dataclass
 class TreeNode:
-    """An event with what belongs to it: tool calls below a model turn, extraction below a call, a
-    whole conversation below the stage that it is."""
+    """An event with what belongs to it: of a turn its calls, of a stage its conversation."""
 
     event: Event
     below: list["TreeNode"] = field(default_factory=list)
 
     def walk(self, depth: int = 0) -> Iterator[tuple[Event, int]]:
-        """This event and those below it, each with its depth."""
         yield self.event, depth
         for node in self.below:
             yield from node.walk(depth + 1)

@@ -218,5 +218,5 @@ async def test_a_hostile_step_can_be_forked_from_a_dialog_that_keeps_its_frame(
         await settled(pilot)
         check_frame(app)
         await pilot.press("enter")
-        await until(pilot, lambda: app.screen.query_one("#fork-said").has_class("-wrong"))
+        await until(pilot, lambda: app.screen.query_one("#fork-note").has_class("-wrong"))
         check_frame(app)

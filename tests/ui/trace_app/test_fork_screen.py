@@ -96,7 +96,7 @@ def forks_in(folder: Path) -> list[str]:
 
 
 def said(screen: ForkScreen) -> str:
-    return str(screen.query_one("#fork-said", Static).content)
+    return str(screen.query_one("#fork-note", Static).content)
 
 
 async def test_the_dialog_says_what_is_run_again_and_with_what(

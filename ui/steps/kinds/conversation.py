@@ -60,8 +60,8 @@ class ModelWords(EventWords[Model]):
     """A turn, or the repair of an answer: what it cost, what the model thought, called and said."""
 
     def label(self, body: Model) -> str:
-        what = count(len(body.calls), "call") if body.calls else "reply"
-        return ", ".join([f"{_name(body)}: {what}", *_cut(body)])
+        deeds = count(len(body.calls), "call") if body.calls else "reply"
+        return ", ".join([f"{_name(body)}: {deeds}", *_cut(body)])
 
     def lines(self, body: Model, most: int) -> Iterator[str]:
         used = body.usage
@@ -84,7 +84,7 @@ class ModelWords(EventWords[Model]):
         yield from parts.note(role, *parts.cost(body, body.usage), finish)
         yield from parts.text(body.reasoning, "reasoning", looked=around.looked, folded=True)
         if body.text:
-            yield from parts.said(body.text, "text", around.looked)
+            yield from parts.written(body.text, "text", around.looked)
         for number, call in enumerate(body.calls):
             bad = "" if number < len(body.tool_calls) else " (cannot be made)"
             yield from call_blocks(call, f"call {number + 1}{bad}")
@@ -165,16 +165,12 @@ class AnswerWords(EventWords[AnswerRead]):
 
 
 def _output(output: Any) -> str:
-    """An answer that is no set, begun, in one line."""
     return short(parts.pretty(output))
 
 
 def wrong_by_key(errors: ItemErrors) -> WrongTexts:
-    """The wrong texts of an item by (predicted branch, `read_name(text).key`).
-
-    Of texts that differ in nothing that counts, in branches that stand for one gold branch, one is
-    recorded; it speaks for the others.
-    """
+    """The wrong texts of an item by (predicted branch, `read_name(text).key`). Of texts in which
+    nothing that counts differs, in branches of one gold branch, one is recorded for all."""
     united = {key: branch.keys for branch in errors.branches for key in branch.keys}
     by_cut = {key[:MAX_CHARACTERS]: key for key in united}
     texts: dict[tuple[str, str], WrongAnswer] = {}
@@ -212,8 +208,8 @@ class StageWords(EventWords[Stage]):
         yield from parts.note(*_stage(body))
         yield from parts.text(body.system, "system prompt", folded=True)
         yield from parts.text(body.content, "question", looked=around.looked)
-        for place, text in enumerate(body.turns):
-            whose = "chosen" if place % 2 else "asked back"
+        for number, text in enumerate(body.turns):
+            whose = "chosen" if number % 2 else "asked back"
             yield from parts.text(text, whose, looked=around.looked)
         yield from parts.rest(body.more)
 

@@ -1,6 +1,7 @@
 """What happens beside the conversation, each in one line; in full by its fields."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from branchwise.agents.refusals import INSTEAD
 from branchwise.report.terminal.step_text import begun, short
@@ -14,57 +15,39 @@ from branchwise.trace.events import (
     RepairFailed,
     Retry,
 )
-from branchwise.ui.steps.words import EventWords, says
+from branchwise.ui.steps.words import B, EventWords, says
 
 
-@says(BudgetSpent)
-class _Budget(EventWords[BudgetSpent]):
-    def lines(self, body: BudgetSpent, most: int) -> Iterator[str]:
-        yield begun("budget", f"spent: {body.reason}; told to answer")
+def _declare(kind: type[B], word: str, deeds: Callable[[B], str]) -> None:
+    """Declare the one line of a kind of event: the word that begins it, what happened."""
+
+    class Incident(EventWords[Any]):
+        def lines(self, body: Any, most: int) -> Iterator[str]:
+            yield begun(word, deeds(body))
+
+    says(kind)(Incident)
 
 
-@says(ContextTrimmed)
-class _Trimmed(EventWords[ContextTrimmed]):
-    def lines(self, body: ContextTrimmed, most: int) -> Iterator[str]:
-        omitted = f"{body.newly} oldest tool results left out"
-        yield begun("context", f"too long for the model: {omitted}")
+def _retry(body: Retry) -> str:
+    wait = "" if body.wait is None else f", trying again in {body.wait:.1f} s"
+    return f"{body.kind}: {short(body.message)}{wait}"
 
 
-@says(Retry)
-class _Retry(EventWords[Retry]):
-    def lines(self, body: Retry, most: int) -> Iterator[str]:
-        wait = "" if body.wait is None else f", trying again in {body.wait:.1f} s"
-        yield begun("retry", f"{body.kind}: {short(body.message)}{wait}")
+def _left_out(body: LeftOut) -> str:
+    instead = f" ({INSTEAD[body.field]})" if body.field in INSTEAD else ""
+    role = f"{body.role}: " if body.role != "agent" else ""
+    return f"{role}asked without {body.field}{instead}: {short(body.message)}"
 
 
-@says(LeftOut)
-class _LeftOut(EventWords[LeftOut]):
-    def lines(self, body: LeftOut, most: int) -> Iterator[str]:
-        instead = f" ({INSTEAD[body.field]})" if body.field in INSTEAD else ""
-        role = f"{body.role}: " if body.role != "agent" else ""
-        said = f"{role}asked without {body.field}{instead}: {short(body.message)}"
-        yield begun("model", said)
+def _trimmed(body: ContextTrimmed) -> str:
+    return f"too long for the model: {body.newly} oldest tool results left out"
 
 
-@says(Remark)
-class _Remark(EventWords[Remark]):
-    def lines(self, body: Remark, most: int) -> Iterator[str]:
-        yield begun("model", f"{body.role}: a reply {short(body.message)}")
-
-
-@says(Repair)
-class _Repair(EventWords[Repair]):
-    def lines(self, body: Repair, most: int) -> Iterator[str]:
-        yield begun("repair", f"the answer could not be read: {short(body.problem)}")
-
-
-@says(RepairFailed)
-class _RepairFailed(EventWords[RepairFailed]):
-    def lines(self, body: RepairFailed, most: int) -> Iterator[str]:
-        yield begun("repair", f"failed: {body.error}: {short(body.message)}")
-
-
-@says(Error)
-class _Error(EventWords[Error]):
-    def lines(self, body: Error, most: int) -> Iterator[str]:
-        yield begun("error", f"{body.kind}: {short(body.message)}")
+_declare(BudgetSpent, "budget", lambda body: f"spent: {body.reason}; told to answer")
+_declare(ContextTrimmed, "context", _trimmed)
+_declare(Retry, "retry", _retry)
+_declare(LeftOut, "model", _left_out)
+_declare(Remark, "model", lambda body: f"{body.role}: a reply {short(body.message)}")
+_declare(Repair, "repair", lambda body: f"the answer could not be read: {short(body.problem)}")
+_declare(RepairFailed, "repair", lambda body: f"failed: {body.error}: {short(body.message)}")
+_declare(Error, "error", lambda body: f"{body.kind}: {short(body.message)}")

@@ -14,12 +14,11 @@ from branchwise.trace.parts import (
     Dropped,
     Extracted,
     ExtractionRequest,
-    ModelQuestion,
     TitleSearch,
     Update,
 )
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.kinds.tool import READ, at_place, extracted
+from branchwise.ui.steps.kinds.tool import READ, at_index, extracted
 from branchwise.ui.steps.parts import Looked
 from branchwise.ui.steps.words import Around, EventWords, says
 
@@ -87,7 +86,6 @@ def _search(search: TitleSearch) -> str:
 
 
 def _search_blocks(search: TitleSearch, looked: Looked) -> Iterator[Block]:
-    """The titles that were found, a line each, or the error."""
     title = f"searched {_search(search)}"
     if search.error is not None:
         yield from parts.text(search.error, title, kind="error")
@@ -124,8 +122,8 @@ class ExtractionWords(EventWords[Extraction]):
         yield from _dropped_line(dropped for passage in passages for dropped in passage.dropped)
         if failed := [passage for passage in passages if passage.how == "failed"]:
             shown = "shown whole" if len(failed) == 1 else "all shown whole"
-            what = f"{count(len(failed), 'call')} failed, {shown}"
-            yield indented(f"{what}: {short(failed[0].error)}")
+            calls_failed = f"{count(len(failed), 'call')} failed"
+            yield indented(f"{calls_failed}, {shown}: {short(failed[0].error)}")
         lines = [short(f"[{p.id}] {' … '.join(p.spans)}") for p in passages if p.spans]
         yield from map(indented, few(lines, most, "more"))
 
@@ -142,8 +140,8 @@ class ExtractionWords(EventWords[Extraction]):
             yield from parts.text(request.error, "request failed", kind="error")
             yield from parts.text(request.reasoning, "reasoning", folded=True)
             yield from parts.rest(request.more)
-        for place, record in enumerate(body.passages):
-            yield from _extracted_blocks(record, at_place(record.id, place, passages), looked)
+        for index, record in enumerate(body.passages):
+            yield from _extracted_blocks(record, at_index(record.id, index, passages), looked)
         yield from parts.text(body.content, READ, looked=looked, folded=True)
         yield from parts.rest(body.more)
         yield from parts.rest(call.more)
@@ -203,10 +201,16 @@ class NodeWords(EventWords[Node]):
                 yield from parts.rest(message.more)
         yield from parts.text("\n".join(update.readings or ()), "readings")
         for message in update.messages or ():
-            yield from parts.said(message.content, "read as the answer", looked)
+            yield from parts.written(message.content, "read as the answer", looked)
             yield from parts.rest(message.more)
         for asked in body.asked:
-            yield from _question_blocks(asked, looked)
+            yield from parts.note("asked the model", *parts.cost(asked, asked.usage))
+            yield from parts.text(asked.system, "system prompt", folded=True)
+            yield from parts.text(asked.message, "message", looked=looked)
+            yield from parts.text(asked.content, "reply", looked=looked)
+            yield from parts.text(asked.error, "error", kind="error")
+            thought = {} if asked.reasoning is None else {"reasoning": asked.reasoning}
+            yield from parts.rest({**thought, **asked.more})
         yield from parts.rest(body.more)
         yield from parts.rest(update.more, "also changed")
 
@@ -216,7 +220,6 @@ class NodeWords(EventWords[Node]):
 
 
 def _changes(update: Update) -> str:
-    """What an update changes, each in a few words."""
     results, pending = update.results, update.pending or ()
     changes = []
     for message in results:
@@ -249,14 +252,3 @@ def _result(message: ChangedMessage, of: int, around: Around) -> Iterator[Block]
     yield from parts.text(message.content, READ, looked=looked, folded=bool(passages))
     yield from parts.rest(listed_passages.without("passages"))
     yield from parts.rest(message.more)
-
-
-def _question_blocks(asked: ModelQuestion, looked: Looked) -> Iterator[Block]:
-    """What it asked the agent's model."""
-    yield from parts.note("asked the model", *parts.cost(asked, asked.usage))
-    yield from parts.text(asked.system, "system prompt", folded=True)
-    yield from parts.text(asked.message, "message", looked=looked)
-    yield from parts.text(asked.content, "reply", looked=looked)
-    yield from parts.text(asked.error, "error", kind="error")
-    thought = {} if asked.reasoning is None else {"reasoning": asked.reasoning}
-    yield from parts.rest({**thought, **asked.more})

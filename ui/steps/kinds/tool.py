@@ -48,7 +48,6 @@ def call_lines(call: Call) -> Iterator[str]:
 
 
 def arguments(args: Any) -> str:
-    """The arguments of a call on one line."""
     if not isinstance(args, Mapping):
         return short(args)
     return ", ".join(
@@ -86,8 +85,6 @@ def _has_query(call: Call) -> bool:
 
 @says(Tool)
 class ToolWords(EventWords[Tool]):
-    """The passages, matches, rows or text, or the error."""
-
     def label(self, body: Tool) -> str:
         if body.error:
             return f"{body.call.tool} failed: {body.error}"
@@ -150,14 +147,14 @@ class ToolWords(EventWords[Tool]):
 
 def _size(body: Tool) -> str:
     """How much it brought; nothing of a text."""
-    found, rows = body.found, body.found.rows
+    result, rows = body.found, body.found.rows
     if rows is not None:
         if rows.boolean is None:
             return count(len(rows), "row")
         return "yes" if rows.boolean else "no"
-    if found.is_text:
+    if result.is_text:
         return ""
-    return str(len(found.passages if found.matches is None else found.matches))
+    return str(len(result.passages if result.matches is None else result.matches))
 
 
 def _title(passage: ShownPassage) -> str:
@@ -166,22 +163,22 @@ def _title(passage: ShownPassage) -> str:
 
 
 def _result(body: Tool, around: Around) -> Iterator[Block]:
-    found, looked = body.found, around.looked
-    if found.is_text:
+    result, looked = body.found, around.looked
+    if result.is_text:
         yield from parts.text(body.shown, "result", looked=looked)
         return
     extraction = next((call.extraction for call in around.calls if call.result is body), None)
     records = extraction.passages if extraction else ()
-    for place, passage in enumerate(found.passages):
-        yield from _passage(passage, at_place(passage.id, place, records), looked)
-    if found.rows is not None:
-        yield from parts.rows_blocks(found.rows, looked)
-    if found.matches:
-        yield from parts.matches_blocks(found.matches, looked)
-    if found.repeats:
-        titles = [parts.line(f"[{again.id}] {again.title}", MAX_FACT) for again in found.repeats]
+    for index, passage in enumerate(result.passages):
+        yield from _passage(passage, at_index(passage.id, index, records), looked)
+    if result.rows is not None:
+        yield from parts.rows_blocks(result.rows, looked)
+    if result.matches:
+        yield from parts.matches_blocks(result.matches, looked)
+    if result.repeats:
+        titles = [parts.line(f"[{again.id}] {again.title}", MAX_FACT) for again in result.repeats]
         yield from parts.text("\n".join(titles), "shown before, by title only", looked=looked)
-    is_empty = not (found.passages or found.rows or found.matches)
+    is_empty = not (result.passages or result.rows or result.matches)
     yield from parts.text(body.shown, READ, looked=looked, folded=not is_empty)
 
 
@@ -211,6 +208,6 @@ class _WithId(Protocol):
 T = TypeVar("T", bound=_WithId)
 
 
-def at_place(id: str, place: int, listed: Sequence[T]) -> T | None:
-    """What belongs to a passage, or the passage itself: at its place, in other orders by its id."""
-    return next((own for own in [*listed[place : place + 1], *listed] if own.id == id), None)
+def at_index(id: str, index: int, listed: Sequence[T]) -> T | None:
+    """What belongs to a passage, or the passage itself: at its index, in other orders by its id."""
+    return next((own for own in [*listed[index : index + 1], *listed] if own.id == id), None)
