@@ -51,7 +51,11 @@ class Answering:
         except (StoreError, PassEndedError):
             raise
         except ModelError as error:
-            if await self._is_hopeless(error):
+            # All others would end so, too: a refused key, no credit left, or a model, path or
+            # permission that is missing while nothing has been answered yet.
+            is_refused = error.kind == "auth" and error.status == 401
+            is_hopeless = error.kind == "credit" or is_refused
+            if is_hopeless or (error.is_everywhere and not await self.has_answers()):
                 name = f"{self.name}: " if self.name else ""
                 raise PassEndedError(f"{name}{error}") from error
             journal.event(*Error(kind=error.kind, message=str(error)).written())
@@ -60,13 +64,6 @@ class Answering:
             where = whole_characters(traceback.format_exc(limit=-3))
             journal.event(*Error(kind=type(error).__name__, message=where[-4000:]).written())
             return error_record(error, ledger)
-
-    async def _is_hopeless(self, error: ModelError) -> bool:
-        """Whether every other question would end the same way: a refused key, no credit left, or a
-        model, path or permission that is missing while nothing has been answered yet."""
-        if error.kind == "credit" or (error.kind == "auth" and error.status == 401):
-            return True
-        return error.is_everywhere and not await self.has_answers()
 
 
 def status_of(record: Mapping[str, Any]) -> str:
@@ -90,8 +87,7 @@ def outcome_record(outcome: "Outcome", ledger: Ledger) -> dict[str, Any]:
 
 
 def error_record(error: BaseException, ledger: Ledger) -> dict[str, Any]:
-    """An item that could not be answered: an empty prediction counts 0; what its calls cost is
-    kept."""
+    """An item that could not be answered: it counts 0, and what its calls cost is kept."""
     kind = getattr(error, "kind", type(error).__name__)
     message = one_line(_words(error))[:MAX_ERROR_CHARS]
     return {

@@ -134,8 +134,7 @@ class CostOptions(PatienceOptions, PriceOptions):
 
 
 class PlaceOptions(CostOptions):
-    """Where questions are answered. `on`: "ray" or "ray://HOST:PORT", by as many `workers`
-    (default: one a core)."""
+    """Where questions are answered; `on`: "ray" or "ray://HOST:PORT"."""
 
     on: Annotated[
         Text | None,
@@ -180,10 +179,7 @@ class StudyOptions(PlaceOptions):
 
 
 class QuestionOptions(_Options):
-    """Which questions are asked, as what, and how many times each.
-
-    `task`: what they are asked and scored as, if not as the question set's own.
-    """
+    """Which questions are asked, as what `task` (default: their own), how many times each."""
 
     task: Annotated[
         Text | None, Setting("Task, if it is not the question set's own.", words=lambda: TASKS)

@@ -110,7 +110,12 @@ def _fresh(path: Path) -> Path:
 
 def show_next(run: Path, world: Path, asked: str, study: Path, page: Path) -> None:
     """Print commands that go on from the demo; `asked`: a question about its world."""
-    program, recorded = _program(), recorded_folder()
+    # The program's name, or its path if the name is not found.
+    started, installed = Path(sys.argv[0]), shutil.which("branchwise")
+    program = os.path.relpath(started) if started.name == "branchwise" else "python -m branchwise"
+    if installed and Path(installed).resolve() == started.resolve():
+        program = "branchwise"
+    recorded = recorded_folder()
     base, kg = (_short(recorded / name) for name in ("base", "kg"))
     lines = (
         f"{_opening(page)}    # part 4 as a page",
@@ -127,16 +132,7 @@ def show_next(run: Path, world: Path, asked: str, study: Path, page: Path) -> No
         console().print(f"  {line}", markup=False, soft_wrap=True)
 
 
-def _program() -> str:
-    """What to type for this program: its name, or its path if the name is not found."""
-    started, installed = Path(sys.argv[0]), shutil.which("branchwise")
-    if installed and Path(installed).resolve() == started.resolve():
-        return "branchwise"
-    return os.path.relpath(started) if started.name == "branchwise" else "python -m branchwise"
-
-
 def _opening(page: Path) -> str:
-    """What opens a page here in a browser."""
     known = ("open",) if sys.platform == "darwin" else ("xdg-open", "wslview")
     for program in filter(shutil.which, known):
         return f"{program} {_short(page)}"

@@ -81,8 +81,6 @@ def answer_questions(
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A run that is asked for, and what is said of it beforehand."""
-
     system: System
     questions: QuestionSet
     out: Path | None
@@ -114,11 +112,8 @@ class _Wanted:
         with closing(made.open()) as reader:
             digest = reader.meta["system_digest"]
         self._print_plan(digest, made.path, None)
-        console().print(
-            f"\nThe answers are kept; the run itself:\n  branchwise resume {_quoted(made.path)}",
-            markup=False,
-            soft_wrap=True,
-        )
+        text = f"\nThe answers are kept; the run itself:\n  branchwise resume {_quoted(made.path)}"
+        console().print(text, markup=False, soft_wrap=True)
         failures = say_failures([made.path], f"branchwise resume {_quoted(made.path)}")
         sys.exit(1 if failures.failed.items or failures.is_total else 0)
 
@@ -145,13 +140,12 @@ def continue_run(
 def asks_several(task: str) -> bool:
     """Whether a question of the task may have several conversations at a time."""
     flow = get_task(task).flow
-    return any(one.conversations > 1 for one in (flow, *flow.protocols.values()))
+    return any(each.conversations > 1 for each in (flow, *flow.protocols.values()))
 
 
 def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) -> None:
-    """Let this process hold a connection for each question at a time (`several` with extraction
-    and in pipelines), and the files of so many `runs`, as far as the system goes: many start a
-    process with 256 or 1024 open files and let it ask for more."""
+    """Let this process open what `concurrency` questions (`several`: with requests of their own)
+    and `runs` need, as far as the system goes: many start with 256 or 1024 files."""
     # 1,000 connections at a time are the most that the client opens to a server.
     needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if several else 0) + 8 * runs
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -163,10 +157,7 @@ def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) 
 def finish(
     made: Run, keys: Keys | None = None, *, as_json: bool = False, pace: PaceOptions | None = None
 ) -> None:
-    """Say how the run ended: its scores where it is whole, how to go on where it is not.
-
-    Exits with 1 where it stopped or items failed. `pace`: where it was answered.
-    """
+    """Say how the run ended, its scores or how to go on. Exits with 1 where items failed."""
     if made.state.stopped:
         # The limit of cost itself stays with the run.
         allowance = made.restraints.allowance
@@ -192,8 +183,7 @@ _VARYING = re.compile(r"\d+")
 
 @dataclass
 class Unanswered:
-    """Items without an answer: messages that differ in numbers alone are one reason, in the words
-    of the first. `first`: such an item, with its run."""
+    """Items without an answer by reason: messages that differ in numbers alone are one."""
 
     counts: Counter[str] = field(default_factory=Counter)
     words: dict[str, str] = field(default_factory=dict)
@@ -213,7 +203,8 @@ class Unanswered:
         """The commonest reasons."""
         reasons = self.counts.most_common()
         # As long as a server's sentence and what to do about it, which stands at the end.
-        lines = [f"  {n} x {printable(self.words[one])[:500]}" for one, n in reasons[:_REASONS]]
+        first = reasons[:_REASONS]
+        lines = [f"  {n} x {printable(self.words[reason])[:500]}" for reason, n in first]
         if others := sum(n for _, n in reasons[_REASONS:]):
             lines.append(f"  {others} x other reasons")
         return lines
@@ -221,8 +212,7 @@ class Unanswered:
 
 @dataclass
 class Failures:
-    """Of all items of runs: those that failed, and those with an answer that could not be read
-    (format errors); `cut` were answered with a reply that met the token limit."""
+    """Of all items of runs: failed, unreadable (format errors), and those with a cut reply."""
 
     items: int = 0
     ended: int = 0
@@ -255,8 +245,7 @@ class Failures:
 
 
 def say_failures(runs: Sequence[Path], again: str) -> Failures:
-    """Say on standard error how many items of runs failed, with the commonest reasons and the
-    command that asks again, and how many answers could not be read."""
+    """Say what failed and why, on standard error, with the command that asks `again`."""
     failures = Failures.of(runs)
     of_all, lines = f"of {counted(failures.items, 'item')}", []
     if n := failures.failed.items:
@@ -264,8 +253,7 @@ def say_failures(runs: Sequence[Path], again: str) -> Failures:
         lines += [*failures.failed.lines(), "again with:", f"  {again} --retry-failed"]
     if failures.unreadable.first:
         n, (run, question) = failures.unreadable.items, failures.unreadable.first
-        answers = "an answer" if n == 1 else "answers"
-        count = "counts" if n == 1 else "count"
+        answers, count = ("an answer", "counts") if n == 1 else ("answers", "count")
         lines.append(f"{n} {of_all} gave {answers} that could not be read and {count} 0:")
         look = f"branchwise trace {_quoted(run)} --question={shlex.quote(question)}"
         lines += [*failures.unreadable.lines(), "look at one with:", f"  {look}"]
@@ -282,8 +270,7 @@ def show_scores(made: Run, keys: Keys | None = None, *, as_json: bool = False) -
     settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
     scored, name = score_and_save(made.path, settings), made.path.resolve().name
     if as_json:
-        document = {"name": name, "path": str(made.path), **scored.to_json()}
-        print_json(document)
+        print_json({"name": name, "path": str(made.path), **scored.to_json()})
     else:
         print_runs([SystemReport(name, scored)])
         console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
@@ -299,7 +286,6 @@ def _quoted(path: Path) -> str:
 def _read_ids(path: Path | None) -> list[str] | None:
     if path is None:
         return None
-
     try:
         return [line.decode().strip() for _, line in read_lines(path)]
     except UnicodeDecodeError:

@@ -87,11 +87,6 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def log_is_out_of_reach(path: Path) -> bool:
-    """Whether the latest writes are in a log that cannot be read in this folder."""
-    return not os.access(path.parent, os.W_OK) and (_has(path, "-wal") or _has(path, "-journal"))
-
-
 def _has(path: Path, suffix: str) -> bool:
     """Whether such a file is beside it; an empty one, which a reader may leave, is none."""
     try:
@@ -119,15 +114,13 @@ _TORN = "its pages do not fit together"
 
 _WORDS = {sqlite3.SQLITE_NOTADB: "it is not a database", sqlite3.SQLITE_CORRUPT: _TORN}
 
-_MAX_WHAT = 200
-
 
 class DamagedError(InputError):
     """A run's file is damaged; the rest of it is readable. `share` of whole items: by default
     counted when the message is read, which reads the whole file."""
 
-    def __init__(self, run: Path, what: str, share: str | None = None) -> None:
-        self.run, self.damage, self._share = run, one_line(what)[:_MAX_WHAT], share
+    def __init__(self, run: Path, damage: str, share: str | None = None) -> None:
+        self.run, self.damage, self._share = run, one_line(damage)[:200], share
         remedy = f"save what is whole: branchwise recover {shlex.quote(str(run))} --out NEW"
         super().__init__(f"is damaged ({self.damage})", where=str(run / DATABASE), remedy=remedy)
 
@@ -169,7 +162,8 @@ def reading(run: Path) -> Iterator[None]:
             denied = PermissionError(EACCES, os.strerror(EACCES))
             raise cannot_read(run / DATABASE, denied) from None
         remedy = "try again when no other process uses it"
-        if log_is_out_of_reach(run / DATABASE):
+        has_log = _has(run / DATABASE, "-wal") or _has(run / DATABASE, "-journal")
+        if has_log and not os.access(run, os.W_OK):
             remedy = "the run was interrupted: to read it, copy the folder to a writable place"
         raise InputError(
             f"{DATABASE} cannot be read as a run ({error})", where=str(run), remedy=remedy

@@ -1,19 +1,15 @@
 """The tables of a store: a checksum with each row, compressed bodies, and packed rows.
 
-A row's checksum is the CRC-32 of its table's name, its key and its content, seeded with a number of
-the run's own: it detects a flipped byte and a row of another table or run (mixed-up pages of the
-disk). Of damage that is not a single burst of 32 bits, one case in four billion is missed. Passages
-need none: their key is a hash of their content.
+A row's checksum is the CRC-32 of its table's name, key and content, seeded with a number of the
+run's own: it detects a flipped byte and a row of another table or run. Passages need none: their
+key is a hash of their content.
 
-Bodies are compressed by zstd with a dictionary of what records look like. The dictionary
-(`bodies.dictionary`, made by `benchmarks/store_dictionary.py`) belongs to the store's format: it
-never changes, or runs could not be read any more. Checksums are those of what was compressed.
+Bodies are compressed by zstd with a dictionary of what records look like (`bodies.dictionary`, made
+by `benchmarks/store_dictionary.py`), which never changes, or runs could not be read any more.
 
-What will not change any more is packed: an ended item as one row, passages in blocks. An item's
-events and responses say most things twice, and passages of one corpus resemble each other:
-compressed together they take a third of what they take one by one. Packing runs inside the caller's
-transaction. A row that is not what was written stays where it is, as do the others of its item.
-"""
+What will not change any more is packed, in the caller's transaction: an ended item as one row,
+passages in blocks, which take a third of what they take one by one. A row that is not what was
+written stays where it is, as do the others of its item."""
 
 import functools
 import sqlite3
@@ -217,8 +213,7 @@ def squeeze(body: bytes | None) -> bytes | None:
 
 
 def expand(stored: bytes) -> bytes:
-    """The body as `squeeze` was given it. What does not begin as a zstd frame is a body itself.
-    Raises ValueError for a frame that is damaged, or unpacks to more than was ever packed."""
+    """The body as `squeeze` was given it. Raises ValueError for a damaged or too large frame."""
     if not stored.startswith(zstandard.FRAME_HEADER):
         return stored
     try:
@@ -295,8 +290,7 @@ def _pack_item(connection: sqlite3.Connection, layout: Layout, item: int) -> Non
 
 
 def packed_item(responses: Sequence[Row], events: Sequence[Row]) -> bytes:
-    """The rows as one body: a line of JSON (all columns but item and body, and the body's length),
-    then the bodies."""
+    """The rows as a line of JSON (keys, and lengths of bodies), then the bodies."""
     heads = [[(*row[1:-1], len(row[-1])) for row in rows] for rows in (responses, events)]
     bodies = [row[-1] for rows in (responses, events) for row in rows]
     return b"\n".join([orjson.dumps(heads), b"".join(bodies)])

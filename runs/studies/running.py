@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyDesign:
-    """Which systems (a base before what changes it) answer which questions, and how they are
-    scored; `document`: the study file as it was read."""
+    """Which systems answer which questions, how they are scored, and the study file as read."""
 
     name: str
     systems: tuple[NamedSystem, ...]
@@ -68,9 +67,9 @@ class StudyDesign:
 
 @dataclass(frozen=True)
 class StudyPace:
-    """How a study is run; no answer depends on it. `concurrency`: questions at a time, of all
-    systems; `limits`: requests to a server at a time; `max_cost`: in USD; `prices` None: those kept
-    with the study, else the built-in ones; `on` None: in this process."""
+    """How a study is run; no answer depends on it. `concurrency`: over all systems; `max_cost` in
+    USD; `prices` None: those kept with the study, else the built-in ones; `on` None: in this
+    process."""
 
     concurrency: int = CONCURRENCY
     limits: Limits = field(default_factory=Limits)
@@ -157,9 +156,9 @@ def check_study(design: StudyDesign, out: Path, pace: StudyPace) -> dict[str, st
     shared = SharedSources()
     try:
         agents = make_agents(design.systems, get_task(design.questions.task), restraints, shared)
-        StudyFolder.check(out, _record(design, agents))
-        named_agents = zip(design.systems, agents, strict=True)
-        return {named.name: agent.digest for named, agent in named_agents}
+        record = _record(design, agents)
+        StudyFolder.check(out, record)
+        return {system.name: system.digest for system in record.systems}
     finally:
         shared.close()
 
@@ -219,7 +218,6 @@ async def _pass_over(
     engine: Engine | None,
     observer: StudyObserver,
 ) -> RunState:
-    """A pass over a study whose folder is whole and whose agents can start."""
     # Opened here, on the thread that the loop runs on: SQLite wants one thread a connection.
     with ExitStack() as stack:
         paths = [folder.run_path(named.slug) for named in design.systems]
@@ -228,11 +226,9 @@ async def _pass_over(
             # A run folder may have been replaced since the study was made.
             check_same_system(store.path, store.reader.meta, agent)
             if store.reader.meta["questions_digest"] != design.questions.digest:
-                raise InputError(
-                    "the run has other questions than the study",
-                    where=str(store.path),
-                    remedy="restore the study's own run, or remove it to start it again",
-                )
+                problem = "the run has other questions than the study"
+                remedy = "restore the study's own run, or remove it to start it again"
+                raise InputError(problem, where=str(store.path), remedy=remedy)
         spending = restraints.allowance
         if isinstance(spending, Spending):
             prices = pace.prices or Prices.load()

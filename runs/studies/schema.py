@@ -63,8 +63,8 @@ def load_study(path: Path | str) -> LoadedStudy:
     remedy = "see examples/studies for files to start from"
     document = read_document(path, wanted="a study file", remedy=remedy)
     if not isinstance(document.value, dict):
-        what = "is empty" if document.value is None else "contains no study"
-        raise InputError(what, where=f"{path}:1", remedy="see examples/studies")
+        problem = "is empty" if document.value is None else "contains no study"
+        raise InputError(problem, where=f"{path}:1", remedy="see examples/studies")
     try:
         study = Study.model_validate(document.value)
     except ValidationError as error:
@@ -107,10 +107,10 @@ def _check_scoring(study: Study) -> None:
     if study.judge is not None:
         check_model("judge", study.judge, ("judge",))
     elif not study.judge_entities and study.judge_pairs:
-        what = "judge_pairs has no effect: nothing is graded"
-        raise StudyError(what, ("judge_pairs",), "name a judge")
-    kind, colon, spec = study.matcher.strip().partition(":")
-    if kind in ("llm", "both"):
+        problem = "judge_pairs has no effect: nothing is graded"
+        raise StudyError(problem, ("judge_pairs",), "name a judge")
+    way, colon, spec = study.matcher.strip().partition(":")
+    if way in ("llm", "both"):
         if colon:
             check_model("matcher", spec, ("matcher",))
         return

@@ -20,7 +20,7 @@ from branchwise.graphs.agent import Agent
 from branchwise.graphs.sources import check_search
 from branchwise.graphs.system import System, all_settings
 from branchwise.runs.studies.schema import load_study
-from branchwise.runs.studies.study import FIELDS, checked_base
+from branchwise.runs.studies.study import FIELDS, checked_section
 
 NUMBERS = [one for one in all_settings() if one.kind in (int, float) and one.flag and one.word]
 VALUES = {bool: True, int: 7, float: 1.0, str: "x"}
@@ -49,7 +49,7 @@ def test_option_and_key_of_a_number_make_the_same_system(one):
     assert made == read_options(System, {option: value, "corpus": "C"}).model_copy(
         update={"corpus": None}
     )
-    assert checked_base({one.word: value}) == {one.word: value}
+    assert checked_section("base", {one.word: value}, ()) == {one.word: value}
 
 
 def test_a_value_out_of_bounds_is_refused_by_the_option_that_was_written():
