@@ -90,7 +90,6 @@ def _usage(error: "click.ClickException") -> str:
 
 
 def _about_a_path(error: Exception) -> str | None:
-    """What is wrong with a path that the system rejects, does not have or may not enter."""
     if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop from "):
         # What `Path.resolve` makes of ELOOP up to Python 3.12.
         return str(InputError(str(error).lower(), remedy="check the path"))
@@ -118,7 +117,6 @@ def _about_storage(error: Exception) -> str | None:
 
 
 def _drop_output() -> None:
-    """Discard what is still buffered: Python would try to write it again at exit."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -52,7 +52,6 @@ _EXAMPLES = {
     "tools": "new film_year",
     "serve": "retrieve --corpus C",
 }
-"""Of groups: how one of their commands is typed."""
 
 
 class Commands(TyperGroup):

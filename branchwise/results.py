@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 WIDTH = 100
-"""Columns of a table in a shell."""
 
 
 class RunResult(Run):

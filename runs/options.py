@@ -41,16 +41,14 @@ def _seconds(value: Any) -> float | None:
     try:
         return None if value is None else read_duration(value)
     except InputError as error:
-        what = f"is {error.what.partition(' is ')[2]}"
-        raise refused(what, EXAMPLE) from None
+        raise refused(f"is {error.what.partition(' is ')[2]}", EXAMPLE) from None
 
 
 def _scorers(value: Any) -> RoleDecoding:
     roles = checked_roles(value)
     for role in roles:
         if role not in SCORERS:
-            remedy = f"set {' or '.join(SCORERS)}"
-            raise refused(f"{role} takes no part in scoring", remedy)
+            raise refused(f"{role} takes no part in scoring", f"set {' or '.join(SCORERS)}")
     return roles
 
 

@@ -54,7 +54,6 @@ _PASSING = frozenset(
 )
 """Kinds of failures that are the server's, each of which was asked again already."""
 INTERRUPTED = "interrupted"
-"""Why a run stopped that its user stopped."""
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,6 @@ def _forecast(
 def _tell_pilot(
     loaded: LoadedStudy, design: StudyDesign, pace: StudyPace, made: StudyRun, again: str
 ) -> None:
-    """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
     digests = {system.name: system.digest for system in made.folder.record.systems}
     _print_plan(loaded, design, pace, samples_of(digests, made.folder.path, None))
     text = f"\nThe answers are kept; the study itself:\n  {again}"

@@ -84,7 +84,6 @@ def print_answer(
 
 
 NOT_CHOSEN = 3
-"""Exit code where a question was asked back and nothing was chosen."""
 _MAX_TYPED = 65_536
 
 

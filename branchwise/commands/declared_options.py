@@ -149,7 +149,6 @@ def _is_list(field: Declared) -> bool:
 
 
 def _read(field: Declared, value: Any) -> Any:
-    """What an option's value is in its model."""
     name, flag = field.name, str(field.flag)
     if name == "keys":
         return dict(read_keys(value).variables)

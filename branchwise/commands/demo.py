@@ -61,7 +61,6 @@ def demo(
 
 
 def _show_floor(out: Path, questions: int | None) -> Path:
-    """Answer the questions about films; returns the run's folder."""
     if (out / "corpus.jsonl").exists():
         raise InputError(
             "the folder is a corpus", where=str(out), remedy="choose another folder with --out"
@@ -101,7 +100,6 @@ def _show_floor(out: Path, questions: int | None) -> Path:
 
 
 def _fresh(path: Path) -> Path:
-    """A run folder that does not exist yet."""
     n, candidate = 2, path
     while candidate.exists():
         candidate, n = path.with_name(f"{path.name}-{n}"), n + 1

@@ -54,9 +54,8 @@ def show_story(reader: RunReader, row: ItemRow) -> None:
         if isinstance(body, Start | AnswerRead):
             lines = [*describe(event)]
         elif isinstance(body, Model) and body.calls:
-            searches = count(len(body.calls), "search", "searches")
-            asked = "; ".join(map(_query, body.calls))
-            lines = [begun(f"turn {body.turn}", f"{searches}: {asked}")]
+            searches, asked = count(len(body.calls), "search", "searches"), map(_query, body.calls)
+            lines = [begun(f"turn {body.turn}", f"{searches}: {'; '.join(asked)}")]
         else:
             continue
         _print_lines(lines)
@@ -75,7 +74,6 @@ def _query(call: Call) -> str:
 
 
 def show_gold(gold: Mapping[str, Sequence[str]]) -> None:
-    """The right answers of each branch, below what the agent did."""
     _print_lines(["gold", *branch_lines(gold)])
 
 

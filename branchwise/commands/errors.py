@@ -98,7 +98,6 @@ def errors(
 
 
 def _check_label(name: str | None, scored: ScoredAnswers | None = None) -> None:
-    """Raise InputError for a label that no answer has, or none of the run's."""
     own = [scored.error_classes] if scored else [task.error_classes for task in TASKS.values()]
     known = [] if scored else [name for label in Label for name in (label.value, label.words)]
     known += [error_type.key for classes in own if classes for error_type in classes.types]
@@ -107,7 +106,6 @@ def _check_label(name: str | None, scored: ScoredAnswers | None = None) -> None:
 
 
 def _known(name: str, known: Mapping[str, T], noun: str) -> T:
-    """What has this name; raises InputError with the nearest name if nothing has."""
     if name not in known:
         remedy = did_you_mean(name, known, cutoff=0.5)
         raise InputError(f"there is no {noun} {name[:80]!r}", remedy=remedy)
@@ -115,7 +113,6 @@ def _known(name: str, known: Mapping[str, T], noun: str) -> T:
 
 
 def _check_examined(path: Path, scored: ScoredAnswers, ids: list[str] | None) -> None:
-    """Raise InputError where nothing can be said of the answers, or an id is unknown."""
     if scored.error_classes is None:
         answers = f"answers of the task {scored.scores.scorer.task} are sentences"
         problem = f"{answers}: their losses cannot be traced"
@@ -143,7 +140,6 @@ def _untraced(
 def _lost(
     scored: ScoredAnswers, ids: list[str] | None, label: Label | None, lost_at: LostAt | None
 ) -> Iterator[PrintedErrors]:
-    """Items with such errors, in order; with `ids`, of all items with these ids."""
     assert scored.analysis is not None
     with closing(open_run(scored.path)) as reader:
         texts = {question.id: question.question for question in reader.questions()}

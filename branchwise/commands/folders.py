@@ -101,7 +101,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _print(output: dict[str, Any] | Iterable[str]) -> None:
-    """A record as a line of JSON, or lines for a reader."""
     if isinstance(output, dict):
         echo(harmless_json(orjson.dumps(output).decode()))
         return

@@ -108,7 +108,6 @@ def _print(runs: list[RunView], question: str, epoch: int) -> None:
 
 
 def _comparison(runs: list[RunView], question: str, epoch: int) -> Iterator[str]:
-    """Scores and answers of both, and how to look at them."""
     for run in runs:
         row = run.find(question, epoch)
         assert row is not None

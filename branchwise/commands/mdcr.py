@@ -110,7 +110,6 @@ def solve(
 
 
 def _check_known(documents: ConditionsSet, scenario: Scenario) -> None:
-    """Raise InputError for a scenario of which the answers are given, and nothing can be solved."""
     if lacks := documents.lacks(scenario):
         problem = f"its {' and '.join(lacks)} are not known"
         raise InputError(problem, where=documents.place(scenario), remedy="add them to the file")
@@ -119,7 +118,6 @@ def _check_known(documents: ConditionsSet, scenario: Scenario) -> None:
 def _answered(
     documents: ConditionsSet, ids: list[str], gold: str, *, explain: bool
 ) -> Iterator[tuple[Scenario, ConditionsProblem, ConditionsAnswer, Solution | None]]:
-    """Each question with its answer, and how it is solved where that is to be explained."""
     known = {scenario.id: scenario for scenario in documents.scenarios}
     for id in ids:
         if id not in known:

@@ -106,7 +106,6 @@ def review(
 
 
 def _take(opened: HumanReview, file: Path) -> None:
-    """Keep the grades of a CSV; none where one of them is wrong."""
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -203,7 +202,6 @@ class _Dialogue:
             show(f"  {counted(len(question.support), 'passage')} behind them: --corpus DIR", "dim")
 
     def _grade(self, question: Question) -> None:
-        """Ask for each part, and keep each when it is given. Raises _LeaveError."""
         grade = self.review.grades(self.rater).get((self.rater, question.id), HumanGrade())
 
         def keep(**given: object) -> None:
@@ -236,7 +234,6 @@ def _asked(text: str, choices: str, before: object) -> str:
 
 
 def _typed(prompt: str) -> str:
-    """A line of the rater's; the end of their input, or Ctrl-C, quits."""
     echo(prompt, newline=False)
     try:
         line = sys.stdin.readline()

@@ -240,7 +240,6 @@ def _write(out: Path, questions: Iterator[Question]) -> None:
 
 
 def _report(out: Path, tally: GenerationTally, words: Verbalizer, settings: Settings) -> None:
-    """Print the result. Exits with 1 if there are fewer questions than requested."""
     for line in summary(tally, words.strayed):
         echo(line)
     if tally.accepted < settings.questions:

@@ -145,7 +145,6 @@ def _reports(
     published: str | None,
     beside: Published | None,
 ) -> list[StudyReport]:
-    """One report, or one for each task of the runs, with what was published of its benchmark."""
     if len({run.scores.scorer.task for _, run in runs}) == 1:
         return [replace(report_of_runs(runs, named.title, named.records), published=beside)]
     reports = reports_of_tasks(runs, named.records)
@@ -178,7 +177,6 @@ def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, Scored
 
 
 def _systems(runs: Sequence[tuple[str, ScoredAnswers]], named: NamedRuns) -> list[SystemReport]:
-    """What is printed; a run that is given twice is numbered."""
     names = distinct_names(name for name, _ in runs)
     scored = (run for _, run in runs)
     return systems_of_runs([*zip(names, scored, strict=True)], named.records)
@@ -217,7 +215,6 @@ def _read(path: Path, settings: ScoringSettings) -> ScoredAnswers:
 
 
 def _warn_if_not_comparable(runs: Sequence[Scores]) -> None:
-    """Say on standard error where runs of one task hold different questions."""
     asked: dict[str, set[frozenset[str]]] = {}
     for scores in runs:
         ids = frozenset(item.id for item in scores.items)

@@ -154,7 +154,6 @@ def _told_apart(made: Sequence[_Made]) -> list[Table]:
 
 
 def _chosen(made: list[_Made], names: Sequence[str]) -> list[_Made]:
-    """The tables of these names, in this order; a chosen one is printed everywhere."""
     if not names:
         return made
     known = dict.fromkeys(table.name for _, tables in made for table in tables)

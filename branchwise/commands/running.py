@@ -61,7 +61,12 @@ def answer_questions(
     options = options.model_copy(update={"max_cost": limit_of(out, options.max_cost)})
     task = options.task
     loaded = load_questions(questions, gold_of=gold_of(task))
-    selected = Selection(_read_ids(ids), options.limit, part).of(loaded)
+    try:
+        chosen = [line.decode().strip() for _, line in read_lines(ids)] if ids else None
+    except UnicodeDecodeError:
+        remedy = "name a file of ids, one a line"
+        raise InputError("is not UTF-8", where=str(ids), remedy=remedy) from None
+    selected = Selection(chosen, options.limit, part).of(loaded)
     wanted = _Wanted(system, selected, out, options, choice)
     if is_forecast and options.pilot is None:
         wanted.forecast(forecast_from)
@@ -281,16 +286,6 @@ def show_scores(made: Run, keys: Keys | None = None, *, as_json: bool = False) -
 
 def _quoted(path: Path) -> str:
     return shlex.quote(str(path))
-
-
-def _read_ids(path: Path | None) -> list[str] | None:
-    if path is None:
-        return None
-    try:
-        return [line.decode().strip() for _, line in read_lines(path)]
-    except UnicodeDecodeError:
-        remedy = "name a file of ids, one a line"
-        raise InputError("is not UTF-8", where=str(path), remedy=remedy) from None
 
 
 def warn_of_shutdowns(

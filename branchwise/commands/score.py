@@ -126,13 +126,11 @@ _IDLE = {
     "metrics": "--metric",
     "scan_corpus": "--scan-corpus",
 }
-"""Options that have no effect on the outputs of a paper's authors."""
 
 
 def _score_outputs(
     path: Path, questions: QuestionSource | None, settings: ScoringSettings, *, as_json: bool
 ) -> None:
-    """What the authors' outputs give by their own grades, and how far a judge agrees with these."""
     outputs = read_outputs(path)
     if isinstance(outputs, dict):
         tables = [averages_table(outputs, path)]

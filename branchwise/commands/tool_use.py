@@ -147,8 +147,7 @@ def _source(tool: Any, *, of_server: bool = False) -> Mapping[str, Any]:
     return {"source": source.place, **brings, **digests}
 
 
-SECONDS = 600.0
-"""An item's default time."""
+SECONDS = 600.0  # an item's default time
 
 
 async def try_tool(

@@ -187,7 +187,6 @@ def _write_tool(name: str, folder: Path) -> tuple[Path, Path]:
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name that cannot be a tool's, a function's and a module's at once."""
     wrong = None
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
         wrong = "is not a valid function name"
@@ -205,7 +204,7 @@ def _check_name(name: str) -> None:
 
 
 def _is_module(name: str) -> bool:
-    """Whether a module of that name is installed; the working folder is checked later."""
+    # What is in the working folder is checked later.
     module = importlib.util.find_spec(name)
     origin = Path(module.origin) if module and module.origin else None
     return module is not None and not (origin and origin.parent == Path.cwd())

@@ -101,19 +101,15 @@ def _text(
     run: RunView, question: str | None, epoch: int | None, step: int | None, passages: int
 ) -> Iterable[str]:
     if question is None:
-        _announce(run)
+        if (waiting := unlabelled(run)) > _MANY:
+            work = f"working out the errors of {waiting:,} items"
+            line = f"{run_name(run.name)}: {work}, which `branchwise score` would keep"
+            error_console().print(line, markup=False, soft_wrap=True)
         return question_list(run, epoch)
     row = named_row(run, question, epoch or 0)
     if step is None:
         return item_lines(run, row, passages=passages)
     return step_lines(run, row, step)
-
-
-def _announce(run: RunView) -> None:
-    """Say what takes long, and what would save the time next time."""
-    if (waiting := unlabelled(run)) > _MANY:
-        work = f"working out the errors of {waiting:,} items, which `branchwise score` would keep"
-        error_console().print(f"{run_name(run.name)}: {work}", markup=False, soft_wrap=True)
 
 
 def _lines(lines: Iterable[str]) -> None:

@@ -16,7 +16,6 @@ from branchwise.graphs.ledger import RoleUsage
 from branchwise.runs.costs.prices import Price, Prices, cost_at
 
 COUNTS = ("calls", "input", "cached", "output", "reasoning", "seconds")
-"""Fields of `RoleUsage`, as reports order them."""
 KEPT_COUNTS = (*COUNTS, "written")
 """All fields of `RoleUsage`: what an item's outcome keeps of a role."""
 SPENT = ("error", "usage")
@@ -69,7 +68,6 @@ class Costs:
 
 
 NO_COSTS = Costs(0, 0, (), RoleUsage(), 0.0, dict.fromkeys((*COUNTS, "cost")), unpriced=())
-"""Of what asked no model."""
 
 
 class RoleSpending(NamedTuple):

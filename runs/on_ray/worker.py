@@ -97,8 +97,7 @@ def _is_here(path: Path, body: bytes) -> bool:
         return False
 
 
-_BETWEEN_OUTAGES = 1.0
-"""Seconds between two looks at which servers are gone."""
+_BETWEEN_OUTAGES = 1.0  # seconds
 
 
 class Worker:

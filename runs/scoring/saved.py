@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 _SCORED_BY = ("base", "trace", "kg", "corpora", "tools", "agents", "graphs", "eval", "runs")
-"""Folders whose code the scores of a run depend on."""
 _LIBRARIES = ("numpy", "scipy", "sacrebleu", "pydantic")
 
 

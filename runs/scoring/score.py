@@ -263,7 +263,6 @@ def _checked(
 
 
 def _scores(answers: _Answers, settings: ScoringSettings) -> tuple[Settled, Scores, Scores | None]:
-    """What models settled, the scores, and those by names alone where both were asked for."""
     choice, task, roles = answers.choice, answers.task, answers.roles
     spending = settings.restraints.allowance
     if isinstance(spending, Spending) and choice.asks:

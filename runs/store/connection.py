@@ -14,17 +14,12 @@ from branchwise.base.files import cannot_read
 from branchwise.base.text import one_line
 
 DATABASE = "run.sqlite"
-
 DRAFT = f"{DATABASE}.new"
-
 FORMAT = 3
 """The version of the store's layout; others are refused."""
 
-PAGE_SIZE = 1024
-"""Bytes."""
-
-FOLDING_WAIT = 2000
-"""Milliseconds."""
+PAGE_SIZE = 1024  # bytes
+FOLDING_WAIT = 2000  # milliseconds
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -95,23 +90,13 @@ def _has(path: Path, suffix: str) -> bool:
         return False
 
 
-_OTHERWISE = frozenset(
-    {
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_NOMEM,
-        sqlite3.SQLITE_READONLY,
-        sqlite3.SQLITE_INTERRUPT,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_PERM,
-        sqlite3.SQLITE_PROTOCOL,
-    }
-)
+_IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+_DENIED = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+_STOPPED = {sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_FULL}
+_OTHERWISE = _IN_USE | _DENIED | _STOPPED
 """What SQLite says of files that may be whole."""
 
 _TORN = "its pages do not fit together"
-
 _WORDS = {sqlite3.SQLITE_NOTADB: "it is not a database", sqlite3.SQLITE_CORRUPT: _TORN}
 
 

@@ -39,7 +39,6 @@ from branchwise.runs.store.tables import (
 from branchwise.runs.store.verifying import ReadableRows, Survey, check_whole, survey
 
 _SAME = {"task": "task", "epochs": "number of epochs", "scoring": "way of scoring"}
-"""What runs have in common besides their system, in words."""
 
 
 @dataclass(frozen=True)
@@ -245,11 +244,18 @@ class _Recovering:
             (SELECT items.events FROM items WHERE items.item = events.item)"""
         )
         given = self._add_questions(questions)
-        self._restore_opening()
+        # A started item of a fork has its opening as its first events.
+        sql = "SELECT seq, kind, at, body FROM events WHERE item = 1 AND seq < ?"
+        rows = self._new.execute(sql, (self._old.opening_count,)).fetchall()
+        self._new.executemany(insert_into("opening", "INSERT OR IGNORE"), rows)
         content = self._survey()
+        if content.opening < self._old.opening_count:
+            problem, where = "the events that this fork starts with are lost", self._run / DATABASE
+            raise InputError(problem, where=str(where), remedy="make the fork again")
         ids = [content.questions[n] for n in range(self._old.question_count)]
         items = places(self._spec, ids)
-        kept = {p.item for p in items if content.has_ended(p.item) and content.is_whole(p.item)}
+        ended = {item for item, state in content.items.items() if state.status in ENDED}
+        kept = ended.intersection(content.whole)
         again = [place for place in items if place.item not in kept]
         self._begin_again(again)
         begun, responses_lost = [], 0
@@ -293,15 +299,6 @@ class _Recovering:
             self._new.execute("DELETE FROM questions WHERE n = ?", (n,))
             put_question(self._new, n, whole[n])
         return [whole[n].id for n in lost]
-
-    def _restore_opening(self) -> None:
-        """A started item of a fork has its opening as its first events."""
-        sql = "SELECT seq, kind, at, body FROM events WHERE item = 1 AND seq < ?"
-        rows = self._new.execute(sql, (self._old.opening_count,)).fetchall()
-        self._new.executemany(insert_into("opening", "INSERT OR IGNORE"), rows)
-        if self._survey().opening < self._old.opening_count:
-            problem = "the events that this fork starts with are lost"
-            raise InputError(problem, where=str(self._run / DATABASE), remedy="make the fork again")
 
     def _begin_again(self, again: Sequence[Place]) -> None:
         passages = {row[0] for row in self._rows("passages")}

@@ -106,9 +106,6 @@ class ItemRows:
         return tuple(zlib.crc32(rows[0][1]) if rows else None for rows in saved)
 
 
-_MAX_NAMED = 5
-
-
 class ItemRow(NamedTuple):
     """An item of any status; `outcome` is present once it has ended."""
 
@@ -153,8 +150,8 @@ class RunReader:
                 remedy = "make it again: nothing is lost"
             if runs := sorted(str(file.parent) for file in path.glob(f"runs/*/{DATABASE}")):
                 # A study's folder.
-                more = f" and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""
-                remedy = f"name one of its runs: {', '.join(runs[:_MAX_NAMED])}{more}"
+                more = f" and {len(runs) - 5} more" if len(runs) > 5 else ""
+                remedy = f"name one of its runs: {', '.join(runs[:5])}{more}"
             raise InputError(problem, where=str(path), remedy=remedy)
 
     def close(self) -> None:

@@ -26,9 +26,7 @@ import zstandard
 from branchwise.corpora.passages import passage_id
 
 Row = tuple[Any, ...]
-"""A row's values in the order of its columns."""
 Statement = tuple[str, Sequence[Sequence[Any]]]
-"""SQL and the rows to execute it with."""
 
 COLUMNS = {
     "meta": ("key", "value"),
@@ -71,7 +69,6 @@ _PLAIN = frozenset({"meta", "passages", "opening", "events", "responses"})
 """Tables whose contents are not compressed: there they are until they are packed."""
 
 ENDED = ("done", "failed")
-"""States of an item that has an outcome."""
 
 
 def row_checksum(seed: int, table: str, row: Sequence[Any]) -> int:
@@ -135,7 +132,6 @@ INSERT_PASSAGE = """INSERT OR IGNORE INTO passages SELECT ?1, ?2, ?3, ?4
 """Takes a passage's columns in order, and leaves alone what is there already."""
 END_ITEM = """UPDATE items SET status = ?1, events = ?2, responses = ?3, outcome = squeeze(?4),
     checksum = checksum('items', item, question, epoch, ?1, ?2, ?3, ?4) WHERE item = ?5"""
-"""Takes status, events, responses, outcome and the item's number."""
 COPY_OPENING = """INSERT INTO events
     SELECT ?1, seq, kind, at, body, checksum('events', ?1, seq, kind, at, body) FROM opening"""
 """Takes an item's number and makes the opening its first events."""
@@ -191,9 +187,7 @@ def read_schema(connection: sqlite3.Connection) -> frozenset[Entry]:
 
 
 LEVEL = 6
-
-MAX_BODY = 1 << 26
-"""Bytes of an unpacked body."""
+MAX_BODY = 1 << 26  # bytes
 
 MAX_RATIO = 256
 """A body that would become smaller than this is kept as it is: a file cannot unpack to more than
@@ -235,7 +229,6 @@ def _dictionary() -> zstandard.ZstdCompressionDict:
 
 
 PER_BLOCK = 128
-"""Passages of a block."""
 
 PLACES = 1024
 """Numbers for them: `packed_passages.place` is the block's number times this, and the passage's

@@ -74,9 +74,6 @@ class Survey:
         is_full = self.events[item] == (1 << (state.events or 0)) - 1
         return is_full and state.responses == len(self.responses[item])
 
-    def has_ended(self, item: int) -> bool:
-        return item in self.items and self.items[item].status in ENDED
-
     @property
     def whole(self) -> list[int]:
         return [item for item in range(1, self.item_count + 1) if self.is_whole(item)]

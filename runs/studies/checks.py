@@ -228,7 +228,6 @@ class _Keys(SettingNames):
 
 
 KEYS = _Keys()
-"""Settings as study files write them."""
 
 
 def check_parts(system: System) -> None:

@@ -95,11 +95,10 @@ def _brief(key: str, value: Value) -> str:
 
 
 def _bounded(text: str, most: int) -> str:
-    """Printable, and its two ends where it is too long: what differs is often at the end."""
     text = printable(text)
     if len(text) <= most:
         return text
-    half = (most - 1) // 2
+    half = (most - 1) // 2  # both ends: what differs is often at the end
     return f"{text[:half]}…{text[-half:]}"
 
 

@@ -100,7 +100,6 @@ class StudyPlugins:
         return {name: given for name, given in self.study.settings.items() if name not in others}
 
     def _place_of(self, name: str) -> KeyPath:
-        """Where a plug-in is named, which has no settings in the file."""
         key = next((key for key, node in self._nodes.items() if node.name == name), None)
         if key is not None:
             return ("nodes", key)

@@ -354,7 +354,6 @@ def _tool_calls(system: System) -> int:
 
 
 def _bound(roles: Iterable[_Role], tokens: int, items: int, prices: Prices) -> Bound:
-    """So many tokens an item, spent where they cost most."""
     portions: list[tuple[float, int]] = []
     for role in roles:
         price = prices.price(role.model)
@@ -362,7 +361,7 @@ def _bound(roles: Iterable[_Role], tokens: int, items: int, prices: Prices) -> B
             return Bound(tokens * items, None)
         portions.append((price.dearest_input, role.calls * role.input))
         portions.append((price.output, role.calls * role.output))
-    left, cost = tokens, 0.0
+    left, cost = tokens, 0.0  # spent where they cost most
     for usd, most in sorted(portions, reverse=True):
         taken = min(left, most)
         left, cost = left - taken, cost + taken * usd

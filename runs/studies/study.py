@@ -36,13 +36,10 @@ Value = bool | int | float | str | tuple[str, ...] | Mapping[str, Any] | None
 FIELDS: Mapping[str, Declared] = {
     setting.word: setting for setting in all_settings() if setting.word
 }
-"""The settings of a system by their words in a study file."""
 FACTORS = tuple(key for key, field in FIELDS.items() if field.setting.changes != "scores")
 """Settings that may be varied: the systems of a study are scored alike."""
 WORDS: Mapping[str, str] = {field.name: key for key, field in FIELDS.items()}
-"""The words in a study file by the settings' own names."""
 MODELS = tuple(key for key, field in FIELDS.items() if field.setting.holds == "model")
-"""Settings that are model specs."""
 MODEL, MODEL_LIST = WORDS["model"], "models"
 """The keys of a base's model, and of several models that each have a base of their own."""
 
@@ -329,8 +326,7 @@ _BOUNDS = {
 
 
 def _place(loc: Sequence[int | str]) -> KeyPath:
-    """Where in the file; pydantic names the alternatives of a union in between."""
-    if loc[:2] == ("questions", "ids"):
+    if loc[:2] == ("questions", "ids"):  # a union, whose alternatives pydantic names in between
         return (*loc[:2], *(part for part in loc[2:] if isinstance(part, int)))
     return tuple(loc)
 
@@ -342,17 +338,17 @@ def _named(place: KeyPath) -> str:
 
 def _unknown(place: KeyPath, nodes: Sequence[str]) -> StudyError:
     section, name = place[:-1], str(place[-1])
-    what, known = "unknown key", list(Study.model_fields)
+    noun, known = "key", list(Study.model_fields)
     if section == ("base",):
         known = [*FIELDS, MODEL_LIST, *nodes]
     elif section == ("factors",):
-        what, known = "unknown factor", [*FACTORS, *nodes]
+        noun, known = "factor", [*FACTORS, *nodes]
     elif section == ("questions",):
         known = list(Questions.model_fields)
     # As of the command line: --max-turns is max_turns here.
     key = name.lstrip("-").replace("-", "_")
     remedy = _elsewhere(section, name) or did_you_mean(key, known)
-    return StudyError(f"{what} {shown(name)}", place, remedy)
+    return StudyError(f"unknown {noun} {shown(name)}", place, remedy)
 
 
 def _elsewhere(section: KeyPath, name: str) -> str | None:
@@ -374,15 +370,11 @@ def _wanted(place: KeyPath, kind: str, value: Any, context: Mapping[str, Any]) -
         return f"write at most {context['max_length']} characters"
     if kind == "string_type":
         return "put it in quotes" if not isinstance(value, dict | list | None) else "write a text"
-    if kind == "tuple_type":
-        return _list_wanted(place, value)
     if kind == "literal_error":
         words = words_of({"ctx": context})
         return did_you_mean(str(value), words, else_=f"write {' or '.join(words)}")
-    return _TYPES.get(kind, "see examples/studies")
-
-
-def _list_wanted(place: KeyPath, value: Any) -> str:
+    if kind != "tuple_type":
+        return _TYPES.get(kind, "see examples/studies")
     is_plain = isinstance(value, bool | str | int | float)
     example = value if isinstance(value, str) else shown(value) if is_plain else "..."
     if value == "none":

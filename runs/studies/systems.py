@@ -25,7 +25,6 @@ from branchwise.tools.registry import KG_TOOLS, NAMES_TOOL, SEARCH_TOOL
 
 MAX_SYSTEMS = 256
 ROLES = WORDS["role_decoding"]
-"""The key of decoding by role."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,6 @@ _MODULE_OF = {key: field.setting.module for key, field in FIELDS.items() if fiel
 
 @dataclass(frozen=True)
 class _Draft:
-    """A system before it has names: all its settings, and which of them it changes."""
-
     settings: Mapping[str, Value]
     changes: Mapping[str, Value]
 
@@ -86,7 +83,15 @@ class _Systems:
         }
 
     def checked(self) -> tuple[NamedSystem, ...]:
-        self._check_values()
+        study = self.study
+        values: list[tuple[str, Value, KeyPath]] = [
+            *((key, value, ("base", key)) for key, value in study.base.items()),
+            *((MODEL, model, ("base", MODEL_LIST, n)) for n, model in enumerate(study.models)),
+        ]
+        for key, levels in study.factors.items():
+            values += [(key, value, ("factors", key, n)) for n, value in enumerate(levels)]
+        for key, value, place in values:
+            check_value(key, value, self.folder, place)
         self._check_left_out()
         for place, own in self._named_roles():
             if place[0] == "factors" and (role := next((r for r in own if r not in MODULES), None)):
@@ -107,7 +112,6 @@ class _Systems:
         return tuple(systems)
 
     def _named(self) -> list[NamedSystem]:
-        """The systems, each model's own base before what is changed of it."""
         several, all_changes = self.study.models, list(self._changes())
         drafts = [
             _Draft({**self.base, MODEL: model, **changes}, changes)
@@ -179,7 +183,7 @@ class _Systems:
                 FIELDS[key].path: self._located(key, given[key])
                 for key in given
                 if (key not in _MODULE_OF or given.get(WORDS[_MODULE_OF[key]]))
-                and not self._is_unbounded(key, given)
+                and not (key == "at_most" and self._is_unbounded(given))
             }
             | {
                 ("nodes",): self._located("nodes", tuple(self.study.nodes[name] for name in nodes)),
@@ -189,9 +193,9 @@ class _Systems:
             }
         )
 
-    def _is_unbounded(self, key: str, given: Mapping[str, Value]) -> bool:
+    def _is_unbounded(self, given: Mapping[str, Value]) -> bool:
         """Whether the bound on answers has no place in this protocol, while others are asked."""
-        if key != "at_most" or "protocol" not in self.study.factors:
+        if "protocol" not in self.study.factors:
             return False
         protocol = str(given["protocol"])
         bounded = [flow for flow in FLOWS.values() if flow.at_most and protocol in flow.protocols]
@@ -201,17 +205,6 @@ class _Systems:
         if isinstance(value, tuple):
             return tuple(absolute_spec(spec, self.folder) for spec in value)
         return resolved(key, value, self.folder) if isinstance(value, str) else value
-
-    def _check_values(self) -> None:
-        study = self.study
-        values: list[tuple[str, Value, KeyPath]] = [
-            *((key, value, ("base", key)) for key, value in study.base.items()),
-            *((MODEL, model, ("base", MODEL_LIST, n)) for n, model in enumerate(study.models)),
-        ]
-        for key, levels in study.factors.items():
-            values += [(key, value, ("factors", key, n)) for n, value in enumerate(levels)]
-        for key, value, place in values:
-            check_value(key, value, self.folder, place)
 
     def _check_left_out(self) -> None:
         for n, left_out in enumerate(self.study.leave_out):
@@ -277,7 +270,6 @@ class _Systems:
             raise StudyError(error.what, (key,), "name a model: matcher: openai:NAME") from None
 
     def _place_of(self, named: NamedSystem, key: str) -> KeyPath:
-        """Where the file has a setting of a system."""
         if key == MODEL and self.study.models:
             return ("base", MODEL_LIST)
         if key in named.changes:
