@@ -130,8 +130,7 @@ async def ask_agent(
     """Ask and close the agent. `person`: who is asked back. Raises ModelError."""
     # A shell may pass bytes that are not text; no model server accepts them.
     text = question.encode(errors="surrogateescape").decode(errors="replace")
-    asked = Question(id="ask", question=text)
-    brief = DEFAULT.brief(asked, has_tools=bool(agent.tools))
+    brief = DEFAULT.brief(Question(id="ask", question=text), has_tools=bool(agent.tools))
     try:
         return await agent.answer(brief, journal or MemoryJournal(), person=person)
     finally:

@@ -106,8 +106,7 @@ def run(
             engine = _engine(opened, on, agent, chosen.task, restraints, observer)
         except KeyboardInterrupt:
             if not is_pilot(path):
-                unopened = run_spec(chosen, system, None, epochs, scoring)
-                create_run(path, unopened, chosen.questions)
+                create_run(path, run_spec(chosen, system, None, epochs, scoring), chosen.questions)
                 _keep_money(path, prices, restraints)
             return Run(path, state_of(path, INTERRUPTED))
         spec = run_spec(chosen, system, agent, epochs, scoring)

@@ -248,10 +248,8 @@ class _Parent:
         for place, event in enumerate(self.events):
             if event.seq == step:
                 return place
-        steps = f"0 to {self.events[-1].seq}" if self.events else "none"
-        raise InputError(
-            f"the trace has no step {step}", where=str(self.path), remedy=f"its steps are {steps}"
-        )
+        remedy = f"its steps are {f'0 to {self.events[-1].seq}' if self.events else 'none'}"
+        raise InputError(f"the trace has no step {step}", where=str(self.path), remedy=remedy)
 
 
 def make_fork(
@@ -312,17 +310,12 @@ def _ended_item(reader: RunReader, question: str, epoch: int) -> ItemRow:
     where = str(reader.path)
     if row := next((row for row in epochs if row.epoch == epoch), None):
         if row.status not in ("done", "failed"):
-            raise InputError(
-                f"{question[:80]!r} has not ended yet",
-                where=where,
-                remedy=f"end it with `branchwise resume {reader.path}`, or fork another question",
-            )
+            remedy = f"end it with `branchwise resume {reader.path}`, or fork another question"
+            raise InputError(f"{question[:80]!r} has not ended yet", where=where, remedy=remedy)
         return row
     if epochs:
-        there = ", ".join(str(row.epoch) for row in epochs)
-        raise InputError(
-            f"{question[:80]!r} has no epoch {epoch}", where=where, remedy=f"there are: {there}"
-        )
+        remedy = f"there are: {', '.join(str(row.epoch) for row in epochs)}"
+        raise InputError(f"{question[:80]!r} has no epoch {epoch}", where=where, remedy=remedy)
     ids = list(dict.fromkeys(row.question.id for row in rows))
     first = f"the first ids are {', '.join(ids[:3])}"
     remedy = did_you_mean(question, ids, else_=first, most=3)

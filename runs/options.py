@@ -132,7 +132,8 @@ class CostOptions(PatienceOptions, PriceOptions):
 
 
 class PlaceOptions(CostOptions):
-    """Where questions are answered; `on`: "ray" or "ray://HOST:PORT"."""
+    """Where questions are answered. `on`: "ray" or "ray://HOST:PORT", by as many `workers`
+    (default: one a core)."""
 
     on: Annotated[
         Text | None,

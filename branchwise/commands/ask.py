@@ -151,7 +151,17 @@ async def _choice_at(screen: "Console", asked: PersonAsked) -> str:
     if asked["problem"]:
         screen.print(asked["problem"], markup=False)
     else:
-        _show_options(screen, asked)
+        from rich.table import Table
+        from rich.text import Text
+
+        head = parse_clarification(asked["clarification_question"]).head
+        table = Table.grid(padding=(0, 2))
+        for number, option in enumerate(asked["options"], start=1):
+            table.add_row(Text(f"  {number}", "bold"), Text(printable(option), overflow="fold"))
+        screen.print(f"\n{printable(head)}?", markup=False, style="bold")
+        screen.print(table)
+        hint = 'A number, several as "1,2", "all", or what you mean in your own words.'
+        screen.print(hint, style="dim")
     screen.print("Choose: ", style="bold", end="")
     try:
         typed = await _typed()
@@ -162,20 +172,6 @@ async def _choice_at(screen: "Console", asked: PersonAsked) -> str:
         screen.print()
         raise NotChosenError("the input ended, and nothing was chosen")
     return typed
-
-
-def _show_options(screen: "Console", asked: PersonAsked) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    head = parse_clarification(asked["clarification_question"]).head
-    table = Table.grid(padding=(0, 2))
-    for number, option in enumerate(asked["options"], start=1):
-        table.add_row(Text(f"  {number}", "bold"), Text(printable(option), overflow="fold"))
-    screen.print(f"\n{printable(head)}?", markup=False, style="bold")
-    screen.print(table)
-    hint = 'A number, several as "1,2", "all", or what you mean in your own words.'
-    screen.print(hint, style="dim")
 
 
 async def _typed() -> str:

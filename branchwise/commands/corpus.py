@@ -258,8 +258,7 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
     corpus, indexes = Corpus.open(path), dict[str, Any]()
     for name in index_names(corpus.path):
         try:
-            manifest = read_manifest(corpus, name)
-            indexes[name] = manifest.model_dump(mode="json", exclude_none=True)
+            indexes[name] = read_manifest(corpus, name).model_dump(mode="json", exclude_none=True)
         except InputError as error:
             indexes[name] = {"problem": str(error)}
     size, digest = corpus.bytes, corpus.sha256

@@ -90,8 +90,7 @@ def read_options(model: type[Chosen], options: Mapping[str, Any]) -> Chosen:
 
 def is_given(name: str) -> bool:
     """Whether the user wrote the option: a default is not refused where it has no effect."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not ParameterSource.DEFAULT
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def _settings_of(model: type[BaseModel]) -> dict[str, Declared]:
@@ -187,11 +186,8 @@ EstimateFrom = Annotated[
 
 def check_forecast(pilot: int | None, estimate_from: Path | None, *, dry_run: bool) -> None:
     """Raise InputError for options that have no effect on each other."""
-    if estimate_from is None:
-        return
-    if pilot is not None:
-        raise InputError(
-            "stands beside --pilot", where=ESTIMATE_FROM, remedy="leave one of them out"
-        )
-    if not dry_run:
+    if estimate_from is not None and pilot is not None:
+        remedy = "leave one of them out"
+        raise InputError("stands beside --pilot", where=ESTIMATE_FROM, remedy=remedy)
+    if estimate_from is not None and not dry_run:
         raise InputError("has no effect alone", where=ESTIMATE_FROM, remedy="add --dry-run")

@@ -94,8 +94,7 @@ def _show_floor(out: Path, questions: int | None) -> Path:
     console().print("\nOne of the questions:", style="bold")
     with closing(made.open()) as reader:
         ended = [row for row in reader.items() if row.outcome]
-        ambiguous = [row for row in ended if row.question.ambiguous]
-        show_story(reader, (ambiguous or ended)[0])
+        show_story(reader, next((row for row in ended if row.question.ambiguous), ended[0]))
     return made.path
 
 

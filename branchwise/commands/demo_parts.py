@@ -120,8 +120,7 @@ def find_case(folder: Path, kg: Graph) -> Case:
             gold: dict[str, list[str]] = {}
             for entity, name in answer.rows:
                 if entity and name:
-                    title = titles[entity.value.rpartition("/")[2]]
-                    gold.setdefault(title, []).append(name.value)
+                    gold.setdefault(titles[entity.value.rpartition("/")[2]], []).append(name.value)
             if len(gold) > 1:
                 return Case(asked.format(shared["name"]), gold)
     raise AssertionError("a world of this size has such a name")

@@ -93,8 +93,7 @@ def errors(
         error_console().print(f"{by}{other}", markup=False, soft_wrap=True)
     names = {name: each for each in Label for name in (each.value, each.words)}
     wanted = None if label is None else _known(label, names, "label")
-    lost = [*_lost(scored, question, wanted, place)]
-    _print(path, lost, limit, as_json=json_output)
+    _print(path, [*_lost(scored, question, wanted, place)], limit, as_json=json_output)
 
 
 def _check_label(name: str | None, scored: ScoredAnswers | None = None) -> None:

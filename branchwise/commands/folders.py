@@ -72,8 +72,7 @@ def recover(
     """
     given = None
     if questions:
-        named = read_questions(questions, field, separator)
-        given = load_questions(named, require_gold=False)
+        given = load_questions(read_questions(questions, field, separator), require_gold=False)
     for recovery in recover_folder(path, out, given):
         _print(recovery.to_json() if json_output else _recovery_lines(recovery))
 

@@ -54,7 +54,11 @@ def gate_runs(
     before, after = _scores(base), _scores(new)
     chosen = [key.strip() for key in metrics.split(",")] if metrics is not None else None
     for key in chosen or ():
-        _check_known(key, before, after)
+        for scores in (before, after):
+            if key not in (known := list(scores.aggregates["all"])):
+                remedy = did_you_mean(key, known, most=2)
+                problem = f"there is no metric {key[:80]!r}"
+                raise InputError(problem, where="--metrics", remedy=remedy)
     result = gate(before, after, metrics=chosen, margin=margin, drop=drop)
     if junit is not None:
         write_named(junit, junit_xml(result, before, new.resolve().name))
@@ -72,14 +76,6 @@ def _scores(path: Path) -> Scores:
     with ScoringProgress():
         settings = ScoringSettings(None, prices_of(path), asks=False, saves=False)
         return score_answers(path, settings).scores
-
-
-def _check_known(key: str, *runs: Scores) -> None:
-    for scores in runs:
-        known = list(scores.aggregates["all"])
-        if key not in known:
-            problem = f"there is no metric {key[:80]!r}"
-            raise InputError(problem, where="--metrics", remedy=did_you_mean(key, known, most=2))
 
 
 def _names(scores: Scores) -> dict[str, str]:

@@ -254,8 +254,8 @@ def _reworded(
         with ProgressBar("writing", "texts") as progress:
             reworded, slips = reword(drafts, lambda prompts: writer.replies(prompts, progress))
     except ModelError as error:
-        message = printable(one_line(str(error)))
-        typer.echo(f"branchwise: the writer failed: {message}", err=True)
+        line = printable(one_line(str(error)))
+        typer.echo(f"branchwise: the writer failed: {line}", err=True)
         typer.echo(f"its replies so far are in {replies_file(out)}; run this again", err=True)
         raise typer.Exit(1) from None
     echo(f"replies of the writer: {writer.fresh:,} new, {writer.kept:,} kept")

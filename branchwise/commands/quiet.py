@@ -91,7 +91,6 @@ _ALL = "help_all"
 
 
 def _short(option: TyperOption) -> tuple[str, str]:
-    """The option with what its value is called, and the first sentence of its help."""
     number = isinstance(option.type, click.types.IntParamType | click.types.FloatParamType)
     value = "" if option.is_flag else option.metavar or ("N" if number else "WORD")
     if isinstance(option.type, click.Path):

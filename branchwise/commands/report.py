@@ -152,7 +152,6 @@ def _reports(
 
 
 def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, ScoredAnswers]]) -> None:
-    """Raise InputError if no run can be broken down so, or at all as its answers are sentences."""
     if BY_CONDITIONS in groupings:
         if not any(run.scores.scorer.scored_task.is_graded for _, run in runs):
             problem = "only answers in free text are broken down by conditions"
@@ -178,8 +177,7 @@ def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, Scored
 
 def _systems(runs: Sequence[tuple[str, ScoredAnswers]], named: NamedRuns) -> list[SystemReport]:
     names = distinct_names(name for name, _ in runs)
-    scored = (run for _, run in runs)
-    return systems_of_runs([*zip(names, scored, strict=True)], named.records)
+    return systems_of_runs([*zip(names, (run for _, run in runs), strict=True)], named.records)
 
 
 def print_aggregates(runs: Sequence[tuple[str, object]], systems: Sequence[SystemReport]) -> None:

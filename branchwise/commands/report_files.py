@@ -164,8 +164,7 @@ def _chosen(made: list[_Made], names: Sequence[str]) -> list[_Made]:
     chosen: list[_Made] = []
     for report, tables in made:
         by_name = {table.name: replace(table, printed=True) for table in tables}
-        wanted = [by_name[name] for name in dict.fromkeys(names) if name in by_name]
-        chosen.append((report, wanted))
+        chosen.append((report, [by_name[name] for name in dict.fromkeys(names) if name in by_name]))
     return chosen
 
 

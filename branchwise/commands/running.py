@@ -23,7 +23,6 @@ from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, sco
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import QuestionSet
-from branchwise.eval.scores import Scores
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import get_task, gold_of
@@ -38,7 +37,8 @@ from branchwise.runs.experiment import Run, check_run
 from branchwise.runs.options import PaceOptions, RunOptions, ScoreOptions
 from branchwise.runs.scoring.score import ScoringSettings
 from branchwise.runs.store import open_run
-from branchwise.runs.studies.plan import PlanPace, plan_run
+from branchwise.runs.studies.plan import PlanPace, plan_systems
+from branchwise.runs.studies.systems import NamedSystem
 
 _REASONS = 3
 
@@ -127,8 +127,9 @@ class _Wanted:
         samples = samples_of({name: digest}, folder, source) if digest else {}
         of, priced = self.options, self.options.priced
         pace = PlanPace(of.concurrency, of.max_cost, samples)
-        plan = plan_run(name, self.system, self.questions, of.epochs, self.scoring, priced, pace)
-        print_plan(plan)
+        system, asked = self.system, self.questions
+        named = NamedSystem(name, name, system, {}, system.model, "", name)
+        print_plan(plan_systems(name, [named], asked, of.epochs, self.scoring, priced, pace))
 
 
 def continue_run(
@@ -167,17 +168,22 @@ def finish(
         # The limit of cost itself stays with the run.
         allowance = made.restraints.allowance
         is_spent = isinstance(allowance, Spending) and allowance.has_refused
-        error_console().print(
-            f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {_quoted(made.path)}{' --max-cost HIGHER' if is_spent else ''}"
-            f"{' --retry-failed' if made.state.is_endless else ''}"
-            f"{f' --on {shlex.quote(pace.on)}' if pace and pace.on else ''}"
-            f"{f' --workers {pace.workers}' if pace and pace.workers else ''}",
-            markup=False,
-            soft_wrap=True,
-        )
+        again = f"branchwise resume {_quoted(made.path)}{' --max-cost HIGHER' if is_spent else ''}"
+        again += " --retry-failed" if made.state.is_endless else ""
+        again += f" --on {shlex.quote(pace.on)}" if pace and pace.on else ""
+        again += f" --workers {pace.workers}" if pace and pace.workers else ""
+        text = f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n  {again}"
+        error_console().print(text, markup=False, soft_wrap=True)
         sys.exit(1)
-    show_scores(made, keys, as_json=as_json)
+    settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
+    scored, name = score_and_save(made.path, settings), made.path.resolve().name
+    if as_json:
+        print_json({"name": name, "path": str(made.path), **scored.to_json()})
+    else:
+        print_runs([SystemReport(name, scored)])
+        console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
+        say_next(made.path)
+    exit_if_in_vain(scored.settled, scored.scores)
     if say_failures([made.path], f"branchwise resume {_quoted(made.path)}").failed.items:
         sys.exit(1)
 
@@ -268,20 +274,6 @@ def say_failures(runs: Sequence[Path], again: str) -> Failures:
     if lines:
         error_console().print("\n".join(lines), markup=False, soft_wrap=True)
     return failures
-
-
-def show_scores(made: Run, keys: Keys | None = None, *, as_json: bool = False) -> Scores:
-    """Score the run, print the headline metrics and what to type next, or all as JSON."""
-    settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
-    scored, name = score_and_save(made.path, settings), made.path.resolve().name
-    if as_json:
-        print_json({"name": name, "path": str(made.path), **scored.to_json()})
-    else:
-        print_runs([SystemReport(name, scored)])
-        console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
-        say_next(made.path)
-    exit_if_in_vain(scored.settled, scored.scores)
-    return scored.scores
 
 
 def _quoted(path: Path) -> str:

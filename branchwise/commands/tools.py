@@ -162,7 +162,6 @@ def _print(lines: Iterable[str]) -> None:
 
 
 def _write_tool(name: str, folder: Path) -> tuple[Path, Path]:
-    """Write `NAME.py` and `test_NAME.py`, where neither exists; returns their paths."""
     _check_name(name)
     texts = {
         folder / file.format(name): (files("branchwise.commands") / template).read_text("utf-8")

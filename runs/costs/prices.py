@@ -78,8 +78,8 @@ def _complaint(error: ValidationError, lines: Mapping[KeyPath, int], path: Path)
     if len(place) < 2 or name not in Price.model_fields:
         part = f"{model or name or 'the file'}".removesuffix(": ")
         lack = "has no prices" if model else "has no table of prices by model"
-        message = f"{part} {_WANTED.get(name, lack)}"
-        return InputError(message, where=where, remedy=f"write {_FORM}")
+        wrong = f"{part} {_WANTED.get(name, lack)}"
+        return InputError(wrong, where=where, remedy=f"write {_FORM}")
     remedy = f"write a number of USD per million tokens, from 0 to {MAX_USD:,.0f}"
     return InputError(f"{model}{name} is {shown(problem['input'])}", where=where, remedy=remedy)
 

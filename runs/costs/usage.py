@@ -122,8 +122,7 @@ def file_costs(
 
 def role_model(system: Mapping[str, Any], role: str) -> str:
     """The model of a role by a run's settings: its own, or the agent's."""
-    own = (system.get("roles") or {}).get(role)
-    return str(own or system.get("model", ""))
+    return str((system.get("roles") or {}).get(role) or system.get("model", ""))
 
 
 @dataclass

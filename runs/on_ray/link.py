@@ -145,8 +145,7 @@ class WorkerLink:
         if item is None:
             return
         try:
-            writer = self._stores[item.part].writer
-            await writer.commit(message.statements, ends_item=True)
+            await self._stores[item.part].writer.commit(message.statements, ends_item=True)
         except StoreError as error:
             if not item.ended.done():
                 item.ended.set_exception(error)

@@ -130,11 +130,9 @@ class Worker:
 
     def _open(self, opening: Opening) -> None:
         outages = Outages(opening.patience)
-        restraints = Restraints(
-            SharedLimits(self._channel) if opening.has_limits else None,
-            SharedAllowance(self._channel) if opening.has_allowance else None,
-            outages,
-        )
+        limits = SharedLimits(self._channel) if opening.has_limits else None
+        allowance = SharedAllowance(self._channel) if opening.has_allowance else None
+        restraints = Restraints(limits, allowance, outages)
         self._sources = SharedSources()
         for asked in opening.systems:
             system = laid_out(asked.system, opening.files, self._room)
@@ -178,8 +176,7 @@ class Worker:
             return bool(answered)
 
         answering = Answering(agent, get_task(system.task), system.name, has_answers)
-        commits = ItemCommits(self._channel, start.item)
-        journal = ItemJournal(commits, start.beginning)
+        journal = ItemJournal(ItemCommits(self._channel, start.item), start.beginning)
         try:
             record = await answering.record_of(start.question, journal, journal.opening)
         except PassEndedError as error:

@@ -176,9 +176,8 @@ def _score_file(file: PredictionsFile, settings: ScoringSettings) -> ScoredAnswe
     choice = _checked(settings.choice or BY_NAMES, settings, task.name, file.path)
     metrics = metrics_of((*settings.metrics, *choice.metrics), (), str(file.path))
     prompts, prices = Prompts.load(), settings.prices or Prices.load()
-    answers = _Answers(
-        file.path, task, items, choice, metrics, prompts, settings.keys, settings.roles
-    )
+    own = (choice, metrics, prompts, settings.keys, settings.roles)
+    answers = _Answers(file.path, task, items, *own)
     settled, scores, lexical = _scores(answers, settings)
     costs, counts = NO_COSTS, scores.counts
     if choice.asks:

@@ -70,7 +70,6 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     # A complete file in a folder without room for WAL's other files.
     if not os.access(path.parent, os.W_OK) and not _has(path, "-wal"):
         uri += "&immutable=1"
-    # Opened on one thread and used on another, but never on two at once.
     connection = sqlite3.connect(uri, uri=True, timeout=30.0, check_same_thread=False)
     try:
         # The file is untrusted: code in its schema is not run, and its pages are checked.

@@ -130,11 +130,8 @@ def _spec_of(meta: Mapping[str, Any]) -> RunSpec:
 def _fill(connection: sqlite3.Connection, sources: Sequence[_Source]) -> None:
     questions = [question for source in sources for question in source.questions]
     meta = sources[0].meta
-    spec = replace(
-        _spec_of(meta),
-        source=", ".join(dict.fromkeys(source.meta["source"] for source in sources)),
-        questions_digest=questions_digest(questions),
-    )
+    named = ", ".join(dict.fromkeys(source.meta["source"] for source in sources))
+    spec = replace(_spec_of(meta), source=named, questions_digest=questions_digest(questions))
     layout = begin_file(connection, spec, len(questions), 0)
     for n, question in enumerate(questions):
         put_question(connection, n, question)
@@ -236,8 +233,7 @@ class _Recovering:
         for table in LATER:
             self._new.execute(create_table(table))
         for table in _SAVED:
-            insert = insert_into(table, "INSERT OR IGNORE")
-            self._new.executemany(insert, self._remains(table))
+            self._new.executemany(insert_into(table, "INSERT OR IGNORE"), self._remains(table))
         self._new.execute("DELETE FROM items WHERE item > ?", (self._old.item_count,))
         self._new.execute(
             """DELETE FROM events WHERE seq >=

@@ -254,8 +254,7 @@ class RunReader:
     def events(self, item: int, *, contents: bool = True) -> Iterator[Event]:
         """The trace of an item; without `contents`, a result that only shows passages has none."""
         with reading(self.path), self._file.snapshot():
-            rows = [row[1:] for row in self._event_rows(item)]
-            events = self._events(rows, contents=contents)
+            events = self._events([row[1:] for row in self._event_rows(item)], contents=contents)
         yield from events
 
     def opening(self) -> Iterator[Event]:
@@ -310,8 +309,7 @@ class RunReader:
 
     def saved_errors(self, scorer_digest: str, item: int) -> Mapping[str, Any] | None:
         """Where an item's answers were lost, as saved with these scores."""
-        rest = "WHERE scorer = ? AND item = ?"
-        return self._result("item_errors", rest, (scorer_digest, item))
+        return self._result("item_errors", "WHERE scorer = ? AND item = ?", (scorer_digest, item))
 
     def every_saved_error(self, scorer_digest: str) -> Iterator[Mapping[str, Any]]:
         rest = "WHERE scorer = ? ORDER BY item"

@@ -50,8 +50,7 @@ def save_scored_run(run: Path, settings: str, body: bytes) -> None:
 
 def keep_reach(run: Path, key: str, reach: Mapping[str, Any]) -> None:
     with _results_of(run, "the answers found in the corpus cannot be kept") as connection:
-        row = (key, orjson.dumps(reach))
-        connection.execute(insert_into("reach", "INSERT OR REPLACE"), row)
+        connection.execute(insert_into("reach", "INSERT OR REPLACE"), (key, orjson.dumps(reach)))
 
 
 @contextmanager
@@ -171,8 +170,7 @@ class StoredJudgements:
         if self._writing is None:
             connection = connect(self.path)
             try:
-                layout = self._layout_by(connection)
-                layout.enable(connection)
+                self._layout_by(connection).enable(connection)
                 connection.execute(create_table("judgements"))
             except BaseException:
                 connection.close()

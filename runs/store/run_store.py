@@ -228,7 +228,6 @@ class ItemJournal:
         return [*self._take(), (END_ITEM, [row])]
 
     def _folded(self, record: Mapping[str, Any]) -> bytes:
-        """The record as JSON without passage texts, which are queued."""
         artifact = record.get("artifact")
         known = self._folds.pop(id(artifact), None)
         if known is None:

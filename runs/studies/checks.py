@@ -99,8 +99,7 @@ def question_source(source: str, folder: Path) -> tuple[str, Path | None]:
     if prefix not in FORMS or HUB in (prefix, rest.partition(":")[0]) or not rest.strip():
         return source, None
     path, outer = absolute(rest, folder), absolute(rest.rpartition(":")[0], folder)
-    is_split = not kind_of(path) and kind_of(outer) == "file"
-    return f"{prefix}:{path}", outer if is_split else path
+    return f"{prefix}:{path}", outer if not kind_of(path) and kind_of(outer) == "file" else path
 
 
 def check_value(key: str, value: Value, folder: Path, place: KeyPath) -> None:

@@ -200,8 +200,7 @@ def study_lock(path: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             problem = "another process is running this study"
-            remedy = "wait for it or stop it"
-            raise InputError(problem, where=str(path), remedy=remedy) from None
+            raise InputError(problem, where=str(path), remedy="wait for it or stop it") from None
         yield
     finally:
         os.close(handle)
@@ -230,8 +229,7 @@ def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iter
         raise InputError("the folder is not empty", where=str(out), remedy="choose another --out")
     try:
         for system in study.record.systems:
-            run = study.run_path(system.slug)
-            yield recover_run(run, out / RUNS / system.slug, questions)
+            yield recover_run(study.run_path(system.slug), out / RUNS / system.slug, questions)
         keep_prices(out, kept_prices(path))
         write_bytes(out / STUDY_FILE, (path / STUDY_FILE).read_bytes())
     except OSError as error:

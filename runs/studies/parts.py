@@ -103,8 +103,7 @@ class StudyPlugins:
         key = next((key for key, node in self._nodes.items() if node.name == name), None)
         if key is not None:
             return ("nodes", key)
-        is_tool = any(tool.name == name for tool in self._tools.values())
-        key = "tools" if is_tool else "retriever"
+        key = "tools" if any(tool.name == name for tool in self._tools.values()) else "retriever"
         return ("factors" if key in self.study.factors else "base", key)
 
     def _check_settings(

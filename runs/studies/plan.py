@@ -233,20 +233,6 @@ def plan_of(
     return replace(plan, design=study.design, models=tuple(bases) if study.models else ())
 
 
-def plan_run(
-    name: str,
-    system: System,
-    questions: QuestionSet,
-    epochs: int,
-    scoring: ScoringChoice,
-    prices: Prices,
-    pace: PlanPace,
-) -> StudyPlan:
-    """The same of a run, whose one system is called as the run is."""
-    named = NamedSystem(name, name, system, {}, system.model, "", name)
-    return plan_systems(name, [named], questions, epochs, scoring, prices, pace)
-
-
 def plan_systems(
     name: str,
     systems: Sequence[NamedSystem],
@@ -256,6 +242,7 @@ def plan_systems(
     prices: Prices,
     pace: PlanPace,
 ) -> StudyPlan:
+    """The same of systems outside a study, such as a run's."""
     items = len(questions) * epochs
     task = get_task(questions.task)
     planned = tuple(
@@ -265,6 +252,8 @@ def plan_systems(
     grading = grading_plans(scoring, systems, questions, epochs, prices)
     asked = (role.model for named in systems for role in _roles(named.system))
     used = any(prices.is_built_in(model) for model in asked)
+    chosen = [scoring.resolved(named.system.model_dump()) for named in systems]
+    scorers = [spec for choice in chosen for spec in (choice.model, choice.judge) if spec]
     return StudyPlan(
         name=name,
         design="",
@@ -275,7 +264,7 @@ def plan_systems(
         within=_sum(system.within for system in planned),
         at_most=_sum(system.at_most for system in planned),
         max_cost=pace.max_cost,
-        scored_by=() if grading else _scorers(scoring, systems),
+        scored_by=() if grading else tuple(dict.fromkeys(scorers)),
         as_of=prices.as_of.isoformat() if prices.as_of and used else None,
         grading=grading,
     )
@@ -373,9 +362,3 @@ def _sum(bounds: Iterable[Bound]) -> Bound:
     costs = [bound.cost for bound in summed if bound.cost is not None]
     cost = sum(costs) if len(costs) == len(summed) else None
     return Bound(sum(bound.tokens for bound in summed), cost)
-
-
-def _scorers(scoring: ScoringChoice, systems: Sequence[NamedSystem]) -> tuple[str, ...]:
-    chosen = [scoring.resolved(named.system.model_dump()) for named in systems]
-    specs = [spec for choice in chosen for spec in (choice.model, choice.judge) if spec]
-    return tuple(dict.fromkeys(specs))

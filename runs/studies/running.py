@@ -55,14 +55,8 @@ class StudyDesign:
     def of(cls, loaded: LoadedStudy) -> "StudyDesign":
         """What a study file says, its questions read. Raises InputError."""
         study = loaded.study
-        return cls(
-            study.name,
-            loaded.systems(),
-            questions_of(loaded),
-            study.questions.epochs,
-            loaded.scoring,
-            study.to_json(),
-        )
+        systems, asked, epochs = loaded.systems(), questions_of(loaded), study.questions.epochs
+        return cls(study.name, systems, asked, epochs, loaded.scoring, study.to_json())
 
 
 @dataclass(frozen=True)
@@ -129,9 +123,10 @@ def run_study(
         agents = make_agents(design.systems, get_task(task), restraints, shared)
         engine = None
         if pace.on is not None:
-            absolute = [with_absolute_paths(named.system) for named in design.systems]
-            pairs = zip(absolute, design.systems, strict=True)
-            systems = [WorkerSystem(system, task, _part_name(named)) for system, named in pairs]
+            systems = [
+                WorkerSystem(with_absolute_paths(named.system), task, f"system {named.name!r}")
+                for named in design.systems
+            ]
             identities = [agent.identity for agent in agents]
             pool = RayPool.opened(pace.on, systems, identities, restraints)
             engine = opened.enter_context(pool)
@@ -178,10 +173,6 @@ def check_study_bounded(design: StudyDesign, prices: Prices) -> None:
         check_bounded(named.system, prices, named.name, KEYS)
         settings = named.system.model_dump()
         check_bounded_scoring(design.scoring, settings, named.system.role_decoding, prices, KEYS)
-
-
-def _part_name(named: NamedSystem) -> str:
-    return f"system {named.name!r}"
 
 
 def _record(design: StudyDesign, agents: Sequence["Agent"]) -> StudyRecord:
@@ -236,16 +227,10 @@ async def _pass_over(
                 recorded_cost(named.system, store.reader, prices, named.name)
                 for named, store in zip(design.systems, stores, strict=True)
             )
-        parts = [
-            Part(
-                store,
-                agent,
-                get_task(store.reader.task),
-                observer.begins(named, store.reader),
-                _part_name(named),
-            )
-            for named, store, agent in zip(design.systems, stores, agents, strict=True)
-        ]
+        parts = []
+        for named, store, agent in zip(design.systems, stores, agents, strict=True):
+            task, watching = get_task(store.reader.task), observer.begins(named, store.reader)
+            parts.append(Part(store, agent, task, watching, f"system {named.name!r}"))
         return await run_parts(
             parts,
             concurrency=pace.concurrency,

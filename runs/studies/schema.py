@@ -70,8 +70,7 @@ def load_study(path: Path | str) -> LoadedStudy:
     except ValidationError as error:
         nodes = document.value.get("nodes")
         first = first_error(error, document.lines, nodes if isinstance(nodes, dict) else ())
-        where = f"{path}:{line_of(document.lines, first.place)}"
-        raise first.located(where) from None
+        raise first.located(f"{path}:{line_of(document.lines, first.place)}") from None
     loaded = LoadedStudy(study, path, document.lines)
     try:
         _check_files(loaded)
@@ -96,8 +95,7 @@ def _check_files(loaded: LoadedStudy) -> None:
     if file is not None:
         check_file("questions", questions.source, file, place)
     if isinstance(questions.ids, str):
-        ids = absolute(questions.ids, folder)
-        check_file("ids", questions.ids, ids, ("questions", "ids"))
+        check_file("ids", questions.ids, absolute(questions.ids, folder), ("questions", "ids"))
     if study.prices is not None:
         check_file("prices", study.prices, absolute(study.prices, folder), ("prices",))
         loaded.prices()

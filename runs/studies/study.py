@@ -198,14 +198,9 @@ def _factors(values: Any, info: ValidationInfo) -> dict[str, tuple[Value, ...]]:
     return factors
 
 
-_Settings = Annotated[
-    Mapping[str, Value], PlainValidator(_base), PlainSerializer(_plain, return_type=dict[str, Any])
-]
-_Factors = Annotated[
-    Mapping[str, tuple[Value, ...]],
-    PlainValidator(_factors),
-    PlainSerializer(_plain, return_type=dict[str, Any]),
-]
+_PLAIN = PlainSerializer(_plain, return_type=dict[str, Any])
+_Settings = Annotated[Mapping[str, Value], PlainValidator(_base), _PLAIN]
+_Factors = Annotated[Mapping[str, tuple[Value, ...]], PlainValidator(_factors), _PLAIN]
 
 
 def _left_out(values: Any, info: ValidationInfo) -> tuple[dict[str, Value], ...]:
@@ -215,13 +210,8 @@ def _left_out(values: Any, info: ValidationInfo) -> tuple[dict[str, Value], ...]
     return tuple(checked_section("base", value, info.data.get("nodes", ())) for value in values)
 
 
-_Combinations = Annotated[
-    tuple[Mapping[str, Value], ...],
-    PlainValidator(_left_out),
-    PlainSerializer(
-        lambda combinations: [*map(_plain, combinations)], return_type=list[dict[str, Any]]
-    ),
-]
+_EACH_PLAIN = PlainSerializer(lambda each: [*map(_plain, each)], return_type=list[dict[str, Any]])
+_Combinations = Annotated[tuple[Mapping[str, Value], ...], PlainValidator(_left_out), _EACH_PLAIN]
 
 
 class Study(ScoreOptions, CostOptions):

@@ -250,7 +250,6 @@ class _Systems:
         return [(("base", ROLES), _by_role(self.study.base.get(ROLES))), *levels]
 
     def _check(self, named: NamedSystem) -> None:
-        """Raise StudyError where the parts of a system do not fit, by the command line's rules."""
         try:
             check_parts(named.system)
         except SettingError as error:
@@ -311,7 +310,6 @@ def _of_modules(value: Value) -> dict[str, Any]:
 def _combined(
     base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
 ) -> list[dict[str, Value]]:
-    """All combinations but the base's, those that change least first."""
     order, combinations = list(levels), []
     for values in product(*levels.values()):
         changes = {key: v for key, v in zip(levels, values, strict=True) if v != base[key]}
