@@ -119,11 +119,11 @@ class Exports:
         if self.markdown:
             yield self.markdown, "\n".join(markdown(*report) for report in made)
         if self.latex and self._is_one_file:
-            yield self.latex, latex(_told_apart(made), self._look)
+            yield self.latex, latex(_distinct_tables(made), self._look)
 
     def _folders(self, made: Sequence[_Made]) -> Iterator[tuple[Path, Mapping[str, bytes]]]:
         if self.latex and not self._is_one_file:
-            yield self.latex, latex_files(_told_apart(made), self._look)
+            yield self.latex, latex_files(_distinct_tables(made), self._look)
         names = slugs([report.title for report, _ in made]) if len(made) > 1 else [""]
         for (report, tables), own in zip(made, names, strict=True):
             if self.csv:
@@ -141,7 +141,7 @@ class Exports:
         return LatexLook(read_width(self.width), self.intervals)
 
 
-def _told_apart(made: Sequence[_Made]) -> list[Table]:
+def _distinct_tables(made: Sequence[_Made]) -> list[Table]:
     """The tables of all reports; of several their names and titles begin with the report's."""
     if len(made) == 1:
         return list(made[0][1])

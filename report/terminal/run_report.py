@@ -56,7 +56,7 @@ def run_report(
         for table in published_tables(report):
             yield from with_notes(table.as_printed())
     for one in systems:
-        lines = [*map(printable, one.run.told_of_calls), *matcher_lines(one.run.settled)]
+        lines = [*map(printable, one.run.notes_on_calls), *matcher_lines(one.run.settled)]
         yield from _paragraph(lines, f"\n{run_name(one.name)}" if len(systems) > 1 else "")
     for report in reports:
         yield from _analysed(report.by_matcher(), by, full=full)

@@ -173,7 +173,7 @@ class ScoredAnswers:
         return inert_parts(self.modules, self.settled)
 
     @property
-    def told_of_calls(self) -> list[str]:
+    def notes_on_calls(self) -> list[str]:
         """A line for each field that requests lacked, and for replies that ended oddly."""
         lacks = [field.words for field in self.left_out]
         return [*lacks, *(remark.words for remark in self.remarks)]

@@ -168,7 +168,7 @@ Recorded = Mapping[tuple[CallKey, int], Mapping[str, Any]]
 
 
 class Beginning(NamedTuple):
-    """An item's earlier responses, `first` statements, asker, and `opening` of these."""
+    """An item's earlier responses, `first` statements, asker; `opening`: events of these."""
 
     item: int
     recorded: Recorded
