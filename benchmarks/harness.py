@@ -36,7 +36,7 @@ from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
-from branchwise.runs.runner import Silent, run_pending
+from branchwise.runs.runner import Part, run_parts
 from branchwise.runs.store import RunSpec, RunStore, create_run
 from branchwise.runs.store.results import save_scores
 
@@ -131,9 +131,7 @@ def harness(agent: Agent, questions: list[Question], concurrency: int) -> Cost:
             path = Path(folder) / "run"
             create_run(path, spec, questions)
             with RunStore(path) as store:
-                state = await run_pending(
-                    store, agent, task, concurrency=concurrency, observer=Silent()
-                )
+                state = await run_parts([Part(store, agent, task)], concurrency=concurrency)
                 assert state.done == len(questions), state
                 scores = score_items(task, store.reader.answered_items())
                 save_scores(store.path, scores.digest, scores.to_json())

@@ -51,7 +51,7 @@ def run_here(url: str, folder: Path, at_once: int) -> Mapping[str, float]:
     from branchwise.eval.tasks import get_task
     from branchwise.graphs.agent import Agent
     from branchwise.graphs.system import System
-    from branchwise.runs.runner import Silent, run_pending
+    from branchwise.runs.runner import Part, Silent, run_parts
     from branchwise.runs.store import RunSpec, RunStore, create_run
     from branchwise.runs.store.results import save_scores
 
@@ -64,7 +64,7 @@ def run_here(url: str, folder: Path, at_once: int) -> Mapping[str, float]:
         path = folder / name
         create_run(path, spec, questions[:count])
         with RunStore(path) as store:
-            running = run_pending(store, agent, task, concurrency=at_once, observer=observer)
+            running = run_parts([Part(store, agent, task, observer)], concurrency=at_once)
             assert asyncio.run(running).done == count
             scores = score_items(task, store.reader.answered_items())
             save_scores(store.path, scores.digest, scores.to_json())

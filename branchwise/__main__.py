@@ -78,28 +78,26 @@ def _run() -> None:
 
 
 def _usage(error: "click.ClickException") -> str:
-    """What is wrong with the command line, in one line, as for all bad input."""
     # Click and Typer each add their suggestion.
-    said = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", error.format_message())
+    line = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", error.format_message())
     # What click calls a whole number within limits.
-    said = re.sub(r"is not a valid (integer|float) range\b", r"is not a valid \1", said)
+    line = re.sub(r"is not a valid (integer|float) range\b", r"is not a valid \1", line)
     context = getattr(error, "ctx", None)
     for other, ours in _ELSEWHERE.items() if context and not context.parent else ():
-        said = re.sub(rf"^(No such command '{other}'\.).*", rf"\1 Did you mean '{ours}'?", said)
+        line = re.sub(rf"^(No such command '{other}'\.).*", rf"\1 Did you mean '{ours}'?", line)
     remedy = f"see `{context.command_path} --help`" if context else "see `branchwise --help`"
-    return str(InputError(" ".join(said.split()).rstrip("."), remedy=remedy))
+    return str(InputError(" ".join(line.split()).rstrip("."), remedy=remedy))
 
 
 def _about_a_path(error: Exception) -> str | None:
-    """What is wrong with a path that the system rejects, does not have or may not enter."""
     if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop from "):
         # What `Path.resolve` makes of ELOOP up to Python 3.12.
         return str(InputError(str(error).lower(), remedy="check the path"))
-    kinds = (
-        *(errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM),
-        *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR),
-    )
-    if not isinstance(error, OSError) or error.errno not in kinds or error.filename is None:
+    refused = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM)
+    absent = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR)
+    if not isinstance(error, OSError) or error.errno not in refused + absent:
+        return None
+    if error.filename is None:
         return None
     why = str(error.strerror).lower()
     return str(InputError(why, where=os.fsdecode(error.filename)[:200], remedy="check the path"))
@@ -114,12 +112,11 @@ def _about_storage(error: Exception) -> str | None:
     if not isinstance(error, OSError) or error.errno not in NO_ROOM:
         return None
     where = "standard output" if error.filename is None else os.fsdecode(error.filename)[:200]
-    what = f"cannot be written ({error.strerror})"
-    return str(InputError(what, where=where, remedy="make room on the disk, or use another one"))
+    problem = f"cannot be written ({error.strerror})"
+    return str(InputError(problem, where=where, remedy="make room on the disk, or use another one"))
 
 
 def _drop_output() -> None:
-    """Discard what is still buffered: Python would try to write it again at exit."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -52,7 +52,6 @@ _EXAMPLES = {
     "tools": "new film_year",
     "serve": "retrieve --corpus C",
 }
-"""Of groups: how one of their commands is typed."""
 
 
 class Commands(TyperGroup):
@@ -73,9 +72,8 @@ class Commands(TyperGroup):
         return self._listed().shell_complete(ctx, incomplete)
 
     def _listed(self) -> TyperGroup:
-        return TyperGroup(
-            name=self.name, commands=dict(self.commands), params=self.params, help=self.help
-        )
+        commands = dict(self.commands)
+        return TyperGroup(name=self.name, commands=commands, params=self.params, help=self.help)
 
 
 @cache
@@ -83,13 +81,13 @@ def load_command(name: str) -> click.Command:
     """A command or group of the command line, as click takes it."""
     place, line = _TABLE[name]
     module, _, attribute = place.partition(":")
-    found = getattr(import_module(f"branchwise.commands.{module}"), attribute)
-    if isinstance(found, typer.Typer):
-        app = found
+    command_or_group = getattr(import_module(f"branchwise.commands.{module}"), attribute)
+    if isinstance(command_or_group, typer.Typer):
+        app = command_or_group
         app.info.help = f"{line}\n\nExample: branchwise {name} {_EXAMPLES[name]}"
     else:
         app = typer.Typer(add_completion=False)
-        app.command()(found)
+        app.command()(command_or_group)
     _fill(app)
     add_quiet(app)
     command = typer.main.get_command(app)

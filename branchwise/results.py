@@ -1,6 +1,6 @@
 """What `branchwise.run`, `score` and `compare` return: short in a shell, tables in a notebook."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,10 +26,8 @@ from branchwise.ui.traces.trace import Trace
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from rich.console import RenderableType
 
 WIDTH = 100
-"""Columns of a table in a shell."""
 
 
 class RunResult(Run):
@@ -64,12 +62,12 @@ class RunResult(Run):
 
     def __repr__(self) -> str:
         state = self.state
-        said = [f"{state.done} done", f"{state.failed} failed"]
+        words = [f"{state.done} done", f"{state.failed} failed"]
         if state.pending:
-            said.append(f"{state.pending} to do (branchwise.resume)")
+            words.append(f"{state.pending} to do (branchwise.resume)")
         if state.stopped:
-            said.append(f"stopped: {state.stopped}")
-        return f"<Run {self.path}: {', '.join(said)}>"
+            words.append(f"stopped: {state.stopped}")
+        return f"<Run {self.path}: {', '.join(words)}>"
 
 
 class QuestionTrace:
@@ -124,9 +122,8 @@ class ScoreResult(Scores):
         return _frame(self.rows())
 
     def __repr__(self) -> str:
-        counts = self.counts
-        said = f"{counts.items} items, {counts.answered} answered, {counts.failed} failed"
-        return f"{_as_text([scores_table(self)])}\n{said}"
+        counts, table = self.counts, _as_text([scores_table(self)])
+        return f"{table}\n{counts.items} items, {counts.answered} answered, {counts.failed} failed"
 
     def _repr_html_(self) -> str:
         return _as_html([scores_table(self)])
@@ -177,8 +174,8 @@ class ComparedRuns:
         """A flat record for each run, metric and subset."""
         return [
             {"run": name, "against": self.report.systems[0].name, **difference.to_json()}
-            for name, found in self.comparisons.items()
-            for difference in found.differences
+            for name, compared in self.comparisons.items()
+            for difference in compared.differences
         ]
 
     def to_pandas(self) -> "DataFrame":
@@ -225,18 +222,14 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> "DataFrame":
 def _as_text(tables: Sequence[Table]) -> str:
     from rich.console import Console
 
-    written = StringIO()
-    screen = Console(file=written, width=WIDTH, color_system=None, emoji=False, force_jupyter=False)
-    for part in _drawn(tables):
-        screen.print(part)
-    return "\n".join(line.rstrip() for line in written.getvalue().strip("\n").split("\n"))
-
-
-def _drawn(tables: Sequence[Table]) -> "Iterator[RenderableType]":
     from branchwise.report.terminal.report_table import drawn
 
+    written = StringIO()
+    screen = Console(file=written, width=WIDTH, color_system=None, emoji=False, force_jupyter=False)
     for table in tables:
-        yield from drawn(table)
+        for part in drawn(table):
+            screen.print(part)
+    return "\n".join(line.rstrip() for line in written.getvalue().strip("\n").split("\n"))
 
 
 def _as_html(tables: Sequence[Table], bases: Sequence[str] = ()) -> str:

@@ -51,7 +51,11 @@ class Answering:
         except (StoreError, PassEndedError):
             raise
         except ModelError as error:
-            if await self._is_hopeless(error):
+            # All others would end so, too: a refused key, no credit left, or a model, path or
+            # permission that is missing while nothing has been answered yet.
+            is_refused = error.kind == "auth" and error.status == 401
+            is_hopeless = error.kind == "credit" or is_refused
+            if is_hopeless or (error.is_everywhere and not await self.has_answers()):
                 name = f"{self.name}: " if self.name else ""
                 raise PassEndedError(f"{name}{error}") from error
             journal.event(*Error(kind=error.kind, message=str(error)).written())
@@ -60,13 +64,6 @@ class Answering:
             where = whole_characters(traceback.format_exc(limit=-3))
             journal.event(*Error(kind=type(error).__name__, message=where[-4000:]).written())
             return error_record(error, ledger)
-
-    async def _is_hopeless(self, error: ModelError) -> bool:
-        """Whether every other question would end the same way: a refused key, no credit left, or a
-        model, path or permission that is missing while nothing has been answered yet."""
-        if error.kind == "credit" or (error.kind == "auth" and error.status == 401):
-            return True
-        return error.is_everywhere and not await self.has_answers()
 
 
 def status_of(record: Mapping[str, Any]) -> str:
@@ -90,8 +87,7 @@ def outcome_record(outcome: "Outcome", ledger: Ledger) -> dict[str, Any]:
 
 
 def error_record(error: BaseException, ledger: Ledger) -> dict[str, Any]:
-    """An item that could not be answered: an empty prediction counts 0; what its calls cost is
-    kept."""
+    """An item that could not be answered: it counts 0, and what its calls cost is kept."""
     kind = getattr(error, "kind", type(error).__name__)
     message = one_line(_words(error))[:MAX_ERROR_CHARS]
     return {
@@ -134,8 +130,7 @@ async def ask_agent(
     """Ask and close the agent. `person`: who is asked back. Raises ModelError."""
     # A shell may pass bytes that are not text; no model server accepts them.
     text = question.encode(errors="surrogateescape").decode(errors="replace")
-    asked = Question(id="ask", question=text)
-    brief = DEFAULT.brief(asked, has_tools=bool(agent.tools))
+    brief = DEFAULT.brief(Question(id="ask", question=text), has_tools=bool(agent.tools))
     try:
         return await agent.answer(brief, journal or MemoryJournal(), person=person)
     finally:

@@ -30,15 +30,12 @@ def check_not_moved(
     command: str, begun: Mapping[str, Any], moved: Mapping[str, str | None]
 ) -> None:
     """Refuse a run whose corpus or graph is gone, unless `moved` says where that is now."""
-    for option, (what, _) in _MAY_MOVE.items():
+    for option, (part, _) in _MAY_MOVE.items():
         was = begun.get(option)
         can_be_named = option in moved and not moved[option]
         if was and can_be_named and not is_address(was) and not Path(was).exists():
-            raise InputError(
-                f"the {what} of this run no longer exists",
-                where=was,
-                remedy=f"say where it is now: `{command} --{option} DIR`",
-            )
+            remedy = f"say where it is now: `{command} --{option} DIR`"
+            raise InputError(f"the {part} of this run no longer exists", where=was, remedy=remedy)
 
 
 def continued_system(
@@ -49,21 +46,17 @@ def continued_system(
     keys: Keys,
     headers: Sequence[str],
 ) -> System:
-    """The system of a run, with what moved of it where that is now: settings and models of `roles`.
-
-    Raises InputError for a role that no module of it asks, and for what would change its cost.
-    """
+    """The system of a run with what moved of it, and its modules' models by `roles`, where they are
+    now. Raises InputError for a role that no module of it asks, and for what would change its
+    cost."""
     with reading(path):
         before = System.model_validate(begun)
-    settings = before.model_dump(mode="json") | {key: one for key, one in moved.items() if one}
+    settings = before.model_dump(mode="json") | {key: new for key, new in moved.items() if new}
     given = {role: spec for role, spec in roles.items() if spec}
     for role in given:
         if not settings.get(MODULES[role]):
-            raise InputError(
-                f"this run was started without --{MODULES[role]} and uses no {role}",
-                where=str(path),
-                remedy=f"leave out --{role}",
-            )
+            problem = f"this run was started without --{MODULES[role]} and uses no {role}"
+            raise InputError(problem, where=str(path), remedy=f"leave out --{role}")
     settings["roles"] = {**settings.get("roles", {}), **given}
     kept = with_kept_keys(keys, begun, str(path))
     tell_kept_keys(kept, keys, str(path))
@@ -82,11 +75,8 @@ def _check_as_paid_for(path: Path, begun: Mapping[str, Any], now: Mapping[str, A
         option = "--" + role
         if is_replay(was) != is_replay(spec):
             how = "started as a replay" if is_replay(was) else "not started as a replay"
-            raise InputError(
-                f"this run was {how}, and {spec} would change what it cost",
-                where=option,
-                remedy="start a new run with it",
-            )
+            problem = f"this run was {how}, and {spec} would change what it cost"
+            raise InputError(problem, where=option, remedy="start a new run with it")
         if is_replay(spec) and ModelSpec.parse(spec).run.resolve() == path.resolve():
             raise InputError(
                 "a run cannot replay itself", where=option, remedy="name the run that it replays"
@@ -113,11 +103,8 @@ def check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> No
     if agent.digest != meta["system_digest"]:
         was, now = meta["identity"], dict(agent.identity)
         changed = sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
-        raise InputError(
-            f"the system is not the one that started this run (changed: {', '.join(changed)})",
-            where=str(path),
-            remedy=_remedy(path, changed, agent),
-        )
+        problem = f"the system is not the one that started this run (changed: {', '.join(changed)})"
+        raise InputError(problem, where=str(path), remedy=_remedy(path, changed, agent))
     if meta["version"] != (now_version := version("branchwise")):
         warn(f"{path}: begun by branchwise {meta['version']}, continued by {now_version}")
 
@@ -129,10 +116,10 @@ def _remedy(path: Path, changed: Sequence[str], agent: "Agent") -> str:
             f"with (`branchwise resume {path} --prompt-set NAME`), or start a new run with "
             "`branchwise run`"
         )
-    for option, (what, key) in _MAY_MOVE.items():
+    for option, (part, key) in _MAY_MOVE.items():
         if list(changed) == [key]:
             return (
-                f"if the {what} of this run has moved: `branchwise resume {path} "
+                f"if the {part} of this run has moved: `branchwise resume {path} "
                 f"--{option} DIR`; for another one start a new run"
             )
     return "restore it, or start a new run with `branchwise run`"

@@ -30,8 +30,7 @@ _MARK = "pilot"
 
 
 def pilot_ids(questions: Sequence[Question], count: int) -> frozenset[str]:
-    """The questions of a pilot: one of each share of the set, from few gold answers to many, drawn
-    by the ids alone."""
+    """Questions drawn by the ids alone, one of each share, from few gold answers to many."""
     ordered = sorted(questions, key=_size)
     shares = min(count, len(ordered))
     drawn = random.Random("\n".join(sorted(question.id for question in questions)))
@@ -147,48 +146,40 @@ def _expected(values: Sequence[float], done: int, left: int) -> Expected:
 def together(estimates: Iterable[Estimate | None]) -> Estimate | None:
     """The estimate of several systems; None if one has none."""
     every = list(estimates)
-    known = [one for one in every if one is not None]
+    known = [estimate for estimate in every if estimate is not None]
     if not known or len(known) < len(every):
         return None
     calls: dict[str, float] = {}
     tokens, cost = known[0].tokens, known[0].cost
-    for n, one in enumerate(known):
-        for role, count in one.calls.items():
+    for n, estimate in enumerate(known):
+        for role, count in estimate.calls.items():
             calls[role] = calls.get(role, 0.0) + count
         if n:
-            tokens = tokens.plus(one.tokens)
-            cost = cost.plus(one.cost) if cost and one.cost else None
-    return Estimate(
-        min(one.sample for one in known),
-        calls,
-        sum(one.tool_calls for one in known),
-        tokens,
-        cost,
-        sum(one.seconds for one in known),
-    )
+            tokens = tokens.plus(estimate.tokens)
+            cost = cost.plus(estimate.cost) if cost and estimate.cost else None
+    sample = min(estimate.sample for estimate in known)
+    tool_calls = sum(estimate.tool_calls for estimate in known)
+    seconds = sum(estimate.seconds for estimate in known)
+    return Estimate(sample, calls, tool_calls, tokens, cost, seconds)
 
 
 def samples_of(
     digests: Mapping[str, str], folder: Path | None, source: Path | None
 ) -> dict[str, Sample]:
-    """By name, the samples of systems with these digests: from `source`, or a pilot in `folder`.
-    Raises InputError where `source` holds nothing of any of them."""
+    """Samples of systems by name, from `source` or a pilot in `folder`. Raises InputError."""
     place = source or folder
     if place is None:
         return {}
     if source is None and not any((place / file).is_file() for file in (STUDY_FILE, DATABASE)):
         return {}
-    found: dict[str, Sample] = {}
+    samples: dict[str, Sample] = {}
     runs = [run for run, _ in folder_runs(place)]
     for name, digest in digests.items():
-        samples = [Sample.read(run, digest, kept=source is None) for run in runs]
-        known = [sample for sample in samples if sample is not None]
-        if known:
-            found[name] = max(known, key=lambda one: len(one.outcomes))
-    if source is not None and not found:
-        raise InputError(
-            f"it has no answers of {'these systems' if len(digests) > 1 else 'this system'}",
-            where=f"{ESTIMATE_FROM} {source}",
-            remedy="name a run of the same model, settings and corpus, or ask a few: --pilot 5",
-        )
-    return found
+        of_runs = (Sample.read(run, digest, kept=source is None) for run in runs)
+        if known := [sample for sample in of_runs if sample is not None]:
+            samples[name] = max(known, key=lambda sample: len(sample.outcomes))
+    if source is not None and not samples:
+        problem = f"it has no answers of {'these systems' if len(digests) > 1 else 'this system'}"
+        remedy = "name a run of the same model, settings and corpus, or ask a few: --pilot 5"
+        raise InputError(problem, where=f"{ESTIMATE_FROM} {source}", remedy=remedy)
+    return samples

@@ -37,7 +37,7 @@ from branchwise.runs.estimates import is_pilot, mark_pilot, unmark_pilot
 from branchwise.runs.on_ray.connection import RayPlace
 from branchwise.runs.on_ray.messages import WorkerSystem
 from branchwise.runs.on_ray.pool import RayPool
-from branchwise.runs.runner import INTERRUPTED, Engine, Observer, RunState, Silent, run_pending
+from branchwise.runs.runner import INTERRUPTED, Engine, Observer, Part, RunState, Silent, run_parts
 from branchwise.runs.store import RunReader, RunSpec, RunStore, create_run, open_run
 from branchwise.runs.store.connection import DATABASE, fold_left_log
 from branchwise.runs.store.new_run import check_vacant, complete_spec
@@ -106,8 +106,7 @@ def run(
             engine = _engine(opened, on, agent, chosen.task, restraints, observer)
         except KeyboardInterrupt:
             if not is_pilot(path):
-                unopened = run_spec(chosen, system, None, epochs, scoring)
-                create_run(path, unopened, chosen.questions)
+                create_run(path, run_spec(chosen, system, None, epochs, scoring), chosen.questions)
                 _keep_money(path, prices, restraints)
             return Run(path, state_of(path, INTERRUPTED))
         spec = run_spec(chosen, system, agent, epochs, scoring)
@@ -151,8 +150,8 @@ def resume(
     with closing(open_run(path)) as reader:
         meta = reader.meta
     moved = {"corpus": str(corpus) if corpus else None, "kg": kg, "model": model}
-    moved |= {"retriever": absolute_name(retriever) if retriever else None}
-    moved |= {"reranker": str(reranker) if reranker else None}
+    moved["retriever"] = absolute_name(retriever) if retriever else None
+    moved["reranker"] = str(reranker) if reranker else None
     check_not_moved(f"branchwise resume {path}", meta["system"], moved)
     roles = {"expander": expander, "extractor": extractor}
     system = continued_system(path, meta["system"], moved, roles, keys, headers)
@@ -164,7 +163,11 @@ def resume(
             if meta["system_digest"]:
                 check_same_system(path, meta, agent)
             else:
-                _complete(path, agent)
+                # The run was stopped before its system was open.
+                agent.check_settings()
+                with closing(open_run(path)) as reader:
+                    _check_put(agent, reader.task, reader.questions(), str(path))
+                complete_spec(path, agent.identity, agent.digest)
             if _ended(path, retry_failed=retry_failed) is not None:
                 on = None
             engine = _engine(opened, on, agent, meta["task"], restraints, observer)
@@ -250,12 +253,10 @@ def state_of(path: Path, stopped: str | None = None) -> RunState:
 def opened_words(system: System) -> str:
     """What has to be opened before a system can answer, for a progress bar."""
     parts = {"corpus": system.corpus, "graph": system.kg}
-    if system.corpus is None and system.retriever is not None:
+    if system.corpus is None:
         parts["retriever"] = system.retriever
-    named = [
-        f"{what} {host_of(where) or Path(where).name}" for what, where in parts.items() if where
-    ]
-    return f"opening {' and '.join(named)}" if named else "starting"
+    words = [f"{part} {host_of(at) or Path(at).name}" for part, at in parts.items() if at]
+    return f"opening {' and '.join(words)}" if words else "starting"
 
 
 def _engine(
@@ -275,32 +276,21 @@ def _engine(
 
 
 def _check_continues(path: Path, spec: RunSpec, agent: "Agent") -> None:
-    """Refuse a folder whose pilot is not the beginning of this very run."""
     with closing(open_run(path)) as reader:
         meta = reader.meta
     check_same_system(path, meta, agent)
-    named = {"task": "task", "questions_digest": "questions", "epochs": "epochs"}
     now = asdict(spec)
-    for key, what in {**named, "scoring": "scoring"}.items():
+    for key in ("task", "questions_digest", "epochs", "scoring"):
         if (meta.get(key) or {}) != (now[key] or {}):
-            raise InputError(
-                f"the pilot in this folder was of another run (changed: {what})",
-                where=str(path),
-                remedy="choose another --out, or continue it with `branchwise resume`",
-            )
+            changed = key.removesuffix("_digest")
+            problem = f"the pilot in this folder was of another run (changed: {changed})"
+            remedy = "choose another --out, or continue it with `branchwise resume`"
+            raise InputError(problem, where=str(path), remedy=remedy)
 
 
 def _check_put(agent: "Agent", task: str, questions: Iterable[Question], source: str) -> None:
     has_tools = bool(agent.tools)
     check_questions(get_task(task), agent.system, questions, has_tools=has_tools, source=source)
-
-
-def _complete(path: Path, agent: "Agent") -> None:
-    """The checks and description that a run lacks which was stopped before its system was open."""
-    agent.check_settings()
-    with closing(open_run(path)) as reader:
-        _check_put(agent, reader.task, reader.questions(), str(path))
-    complete_spec(path, agent.identity, agent.digest)
 
 
 def _keep_money(path: Path, prices: Path | None, restraints: Restraints) -> None:
@@ -331,12 +321,9 @@ def _continue(
             spending = restraints.allowance
             if isinstance(spending, Spending):
                 spending.spent = recorded_cost(agent.system, store.reader, spending.prices)
-            return await run_pending(
-                store,
-                agent,
-                get_task(store.reader.task),
+            return await run_parts(
+                [Part(store, agent, get_task(store.reader.task), observer)],
                 concurrency=concurrency,
-                observer=observer,
                 retry_failed=retry_failed,
                 pilot=pilot,
                 engine=engine,

@@ -5,7 +5,7 @@ No response is copied: the fork would read it back instead of asking anew.
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -51,21 +51,17 @@ _MAX_BYTES = 20_000_000
 
 
 def editable(event: Event) -> str | None:
-    """A step's text as a file to edit: message, reply (calls as JSON), what the agent saw of a
-    result, readings one a line, or note; None if it cannot be edited."""
+    """A step's text to edit (calls as JSON, readings one a line); None: it has none."""
     text = _text(event)
     return None if text is None else text + "\n" * (not text.endswith("\n"))
 
 
 def edited(event: Event, text: str) -> Event:
-    """The step, marked, with `text` in place of its own; itself if nothing changed. One newline
-    more than in its own text belongs to the file."""
+    """The step, marked, with `text` in place of its own; a newline at its end is the file's."""
     own = _text(event)
     if own is None:
-        raise InputError(
-            f"step {event.seq} ({event.kind}) has no editable text",
-            remedy=f"leave out the edit, or choose another step: {EDITABLE}",
-        )
+        problem = f"step {event.seq} ({event.kind}) has no editable text"
+        raise InputError(problem, remedy=f"leave out the edit, or choose another step: {EDITABLE}")
     text = whole_characters(text)
     if not own.endswith("\n"):
         text = text.removesuffix("\n")
@@ -114,7 +110,13 @@ def _edited(body: Body, text: str) -> Body:
                 "the user's message is empty", remedy="write what the agent should be asked"
             )
         case Expansion():
-            readings = _readings(text)
+            lines = [one_line(line) for line in text.splitlines()]
+            readings = tuple(dict.fromkeys(filter(None, lines)))
+            if len(readings) > MAX_READINGS or max(map(len, readings), default=0) > MAX_CHARS:
+                raise InputError(
+                    f"there are at most {MAX_READINGS} readings of at most {MAX_CHARS} characters",
+                    remedy="write one reading per line",
+                )
             how = "readings" if readings else "none"
             return body.changed(readings=readings, dropped=(), how=how)
         case Model():
@@ -129,19 +131,6 @@ def _edited(body: Body, text: str) -> Body:
     return body.changed(content=text)
 
 
-def _readings(text: str) -> tuple[str, ...]:
-    lines = [one_line(line) for line in text.splitlines()]
-    readings = tuple(dict.fromkeys(line for line in lines if line))
-    if len(readings) > MAX_READINGS or any(len(reading) > MAX_CHARS for reading in readings):
-        raise InputError(
-            f"there are at most {MAX_READINGS} readings of at most {MAX_CHARS} characters",
-            remedy="write one reading per line",
-        )
-    return readings
-
-
-_KEYS = {"text", "tool_calls"}
-_CALL_KEYS = {"name", "args"}
 _BEGINS = re.compile(r'\s*\{\s*"(?:text|tool_calls)')
 _FORM = 'write {"text": "...", "tool_calls": [{"name": "...", "args": {...}}]}'
 
@@ -172,8 +161,7 @@ def read_turn(turn: Model, written: str) -> Model:
 
 
 def _is_form(text: str) -> bool:
-    """Whether a text is meant as JSON with a reply, even if broken: an answer is JSON, too, so only
-    the keys, or the beginning of a broken one, tell."""
+    """Whether a text is meant as JSON with a reply, even if broken: an answer may be JSON, too."""
     if not text.lstrip().startswith("{"):
         return False
     try:
@@ -188,43 +176,34 @@ def _read_form(text: str) -> tuple[str, list[Mapping[str, Any]]]:
         form = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"the reply is not valid JSON ({error})", remedy=_FORM) from None
-    said, calls = form.get("text") or "", form.get("tool_calls", [])
-    if set(form) - _KEYS or not isinstance(said, str) or not isinstance(calls, list):
+    text, calls = form.get("text") or "", form.get("tool_calls", [])
+    others = form.keys() - {"text", "tool_calls"}
+    if others or not isinstance(text, str) or not isinstance(calls, list):
         raise InputError(
             "the reply does not have the form of a reply with tool calls", remedy=_FORM
         )
     if len(calls) > MAX_CALLS:
         raise InputError(f"a turn has at most {MAX_CALLS} tool calls", remedy="leave some out")
     for number, call in enumerate(calls, 1):
-        if not _is_call(call):
-            raise InputError(f"tool call {number} has no name and arguments", remedy=_FORM)
-    return said, calls
-
-
-def _is_call(call: Any) -> bool:
-    if not isinstance(call, dict) or set(call) - _CALL_KEYS or "name" not in call:
-        return False
-    named = call["name"] is None or isinstance(call["name"], str)
-    return named and isinstance(call.get("args", {}), dict | str)
+        match call:
+            case {"name": str() | None, **rest} if rest.keys() <= {"args"}:
+                if isinstance(rest.get("args", {}), dict | str):
+                    continue
+        raise InputError(f"tool call {number} has no name and arguments", remedy=_FORM)
+    return text, calls
 
 
 def opening_of(events: Sequence[Event], place: int, edit: str | None) -> list[Event]:
-    """The first events of a fork at `events[place]`; none if everything is repeated. Without an
-    edit the step's own node runs again; with one, only what follows the step does."""
+    """The first events of a fork at `events[place]`; without an edit its node runs again."""
     if edit is None:
         return [_replayed(event) for event in events[: taken_up_at(events, place)]]
-    changed = edited(events[place], edit)
-    end = _behind(events, place)
+    changed, end, body_type = edited(events[place], edit), place + 1, type(events[place].body)
+    if body_type in (Tool, Extraction):
+        # Other results of the step's turn come before the next node, too.
+        own = execution_of(events, place)
+        same = (n for n in range(own.first, own.end) if isinstance(events[n].body, body_type))
+        end = 1 + max(same)
     return [_replayed(event) for event in (*events[:place], changed, *events[place + 1 : end])]
-
-
-def _behind(events: Sequence[Event], place: int) -> int:
-    """How many events precede the next node, the other results of the step's turn included."""
-    kind = type(events[place].body)
-    if kind not in (Tool, Extraction):
-        return place + 1
-    own = execution_of(events, place)
-    return 1 + max(n for n in range(own.first, own.end) if isinstance(events[n].body, kind))
 
 
 def _replayed(event: Event) -> Event:
@@ -268,10 +247,8 @@ class _Parent:
         for place, event in enumerate(self.events):
             if event.seq == step:
                 return place
-        steps = f"0 to {self.events[-1].seq}" if self.events else "none"
-        raise InputError(
-            f"the trace has no step {step}", where=str(self.path), remedy=f"its steps are {steps}"
-        )
+        remedy = f"its steps are {f'0 to {self.events[-1].seq}' if self.events else 'none'}"
+        raise InputError(f"the trace has no step {step}", where=str(self.path), remedy=remedy)
 
 
 def make_fork(
@@ -327,25 +304,17 @@ def run_fork(
 
 
 def _ended_item(reader: RunReader, question: str, epoch: int) -> ItemRow:
-    """Raises InputError if there is no such item, with similar ids, or if it has not ended."""
     rows = list(reader.items())
     epochs = [row for row in rows if row.question.id == question]
     where = str(reader.path)
-    for row in epochs:
-        if row.epoch != epoch:
-            continue
+    if row := next((row for row in epochs if row.epoch == epoch), None):
         if row.status not in ("done", "failed"):
-            raise InputError(
-                f"{question[:80]!r} has not ended yet",
-                where=where,
-                remedy=f"end it with `branchwise resume {reader.path}`, or fork another question",
-            )
+            remedy = f"end it with `branchwise resume {reader.path}`, or fork another question"
+            raise InputError(f"{question[:80]!r} has not ended yet", where=where, remedy=remedy)
         return row
     if epochs:
-        there = ", ".join(str(row.epoch) for row in epochs)
-        raise InputError(
-            f"{question[:80]!r} has no epoch {epoch}", where=where, remedy=f"there are: {there}"
-        )
+        remedy = f"there are: {', '.join(str(row.epoch) for row in epochs)}"
+        raise InputError(f"{question[:80]!r} has no epoch {epoch}", where=where, remedy=remedy)
     ids = list(dict.fromkeys(row.question.id for row in rows))
     first = f"the first ids are {', '.join(ids[:3])}"
     remedy = did_you_mean(question, ids, else_=first, most=3)
@@ -367,50 +336,36 @@ def _system(
     kept = with_kept_keys(keys, begun, str(parent.path))
     tell_kept_keys(kept, keys, str(parent.path))
     settings["keys"] = dict(kept.variables)
-    if changes.model is not None:
-        settings["model"] = changes.model
-    if changes.tools is not None:
-        settings["tools"] = changes.tools
+    changed = {"model": changes.model, "tools": changes.tools}
+    settings |= {key: value for key, value in changed.items() if value is not None}
     return System.model_validate(settings)
 
 
 def _check_entry(parent: _Parent, place: int, agent: "Agent", opening: Sequence[Event]) -> None:
     if agent.flow.graph is not None:
-        raise InputError(
-            f"the task {parent.meta['task']} has its own graph, which a fork cannot enter",
-            where=str(parent.path),
-            remedy="run the question again instead: branchwise run --ids FILE",
-        )
+        problem = f"the task {parent.meta['task']} has its own graph, which a fork cannot enter"
+        remedy = "run the question again instead: branchwise run --ids FILE"
+        raise InputError(problem, where=str(parent.path), remedy=remedy)
     node = next(e.node for e in executions(parent.events) if e.first <= place < e.end)
     if node in ("tools", "extract") and not agent.tools:
-        raise InputError(
-            f"step {parent.events[place].seq} calls tools, and the fork has none",
-            where=str(parent.path),
-            remedy="name a tool with --tool, or choose another step",
-        )
+        problem = f"step {parent.events[place].seq} calls tools, and the fork has none"
+        remedy = "name a tool with --tool, or choose another step"
+        raise InputError(problem, where=str(parent.path), remedy=remedy)
     try:
         if opening:
             agent.entry(opening)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            f"the trace cannot be continued ({type(error).__name__}: {str(error)[:100]})",
-            where=str(parent.path),
-            remedy="it is damaged or from a newer version; choose an earlier step, or run it again",
-        ) from error
-
-
-_OF_MODEL = ("model", "expander", "extractor")
+        problem = f"the trace cannot be continued ({type(error).__name__}: {str(error)[:100]})"
+        remedy = "it is damaged or from a newer version; choose an earlier step, or run it again"
+        raise InputError(problem, where=str(parent.path), remedy=remedy) from error
 
 
 def _warn_of_differences(parent: _Parent, agent: "Agent", changes: Changes) -> None:
-    """What differs from the parent, apart from the requested changes."""
-    meant: Collection[str] = {
-        *(_OF_MODEL if changes.model is not None else ()),
-        *(("tools",) if changes.tools is not None else ()),
-    }
+    meant = {"model", "expander", "extractor"} if changes.model is not None else set()
+    meant |= {"tools"} if changes.tools is not None else set()
     was, now = parent.meta["identity"], dict(agent.identity)
-    differ = sorted(k for k in was.keys() | now.keys() if was.get(k) != now.get(k))
-    if others := [key for key in differ if key not in meant]:
+    keys = (was.keys() | now.keys()) - meant
+    if others := sorted(key for key in keys if was.get(key) != now.get(key)):
         warn(
             f"{parent.path}: the system is no longer the one of this run (changed: "
             f"{', '.join(others)}); the steps before the fork stay as the run recorded them"
@@ -419,11 +374,9 @@ def _warn_of_differences(parent: _Parent, agent: "Agent", changes: Changes) -> N
 
 def _spec(parent: _Parent, agent: "Agent", record: Mapping[str, Any]) -> RunSpec:
     meta, questions = parent.meta, (parent.row.question,)
-    task, digest = meta["task"], questions_digest(questions)
-    chosen = QuestionSet(meta["source"], task, questions, digest)
+    chosen = QuestionSet(meta["source"], meta["task"], questions, questions_digest(questions))
     spec = run_spec(chosen, agent.system, agent, 1, BY_NAMES)
-    scoring = meta.get("scoring") or {}
-    if scoring:
+    if scoring := meta.get("scoring") or {}:
         # By the parent's own models: changing the agent must not change the judge.
         scoring = ScoringChoice(**scoring).resolved(meta["system"]).to_json()
     return replace(spec, scoring=scoring, fork=record)

@@ -41,16 +41,14 @@ def _seconds(value: Any) -> float | None:
     try:
         return None if value is None else read_duration(value)
     except InputError as error:
-        what = f"is {error.what.partition(' is ')[2]}"
-        raise refused(what, EXAMPLE) from None
+        raise refused(f"is {error.what.partition(' is ')[2]}", EXAMPLE) from None
 
 
 def _scorers(value: Any) -> RoleDecoding:
     roles = checked_roles(value)
     for role in roles:
         if role not in SCORERS:
-            remedy = f"set {' or '.join(SCORERS)}"
-            raise refused(f"{role} takes no part in scoring", remedy)
+            raise refused(f"{role} takes no part in scoring", f"set {' or '.join(SCORERS)}")
     return roles
 
 
@@ -180,10 +178,7 @@ class StudyOptions(PlaceOptions):
 
 
 class QuestionOptions(_Options):
-    """Which questions are asked, as what, and how many times each.
-
-    `task`: what they are asked and scored as, if not as the question set's own.
-    """
+    """Which questions are asked, as what `task` (default: their own), how many times each."""
 
     task: Annotated[
         Text | None, Setting("Task, if it is not the question set's own.", words=lambda: TASKS)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Observer(Protocol):
     """Is notified of a run's progress; the command line's progress bar is one."""
 
-    def opens(self, what: str) -> None:
+    def opens(self, parts: str) -> None:
         """What is opened before the first question is asked; "": all is."""
         ...
 
@@ -36,7 +36,7 @@ class Observer(Protocol):
 
 
 class Silent:
-    def opens(self, what: str) -> None:
+    def opens(self, parts: str) -> None:
         return None
 
     def ended(self, question: Question, record: dict[str, Any]) -> None:
@@ -54,13 +54,11 @@ _PASSING = frozenset(
 )
 """Kinds of failures that are the server's, each of which was asked again already."""
 INTERRUPTED = "interrupted"
-"""Why a run stopped that its user stopped."""
 
 
 @dataclass(frozen=True)
 class RunState:
-    """The items after a pass: `here` ended in it; `stopped`: why it ended early; `is_endless`: as
-    all failures were alike."""
+    """The items after a pass; `here` ended in it, `is_endless`: stopped as all failed alike."""
 
     done: int
     failed: int
@@ -120,24 +118,6 @@ class InThisProcess:
         yield answer
 
 
-async def run_pending(
-    store: RunStore,
-    agent: "Agent",
-    task: Task,
-    *,
-    concurrency: int,
-    observer: Observer,
-    retry_failed: bool = False,
-    pilot: int | None = None,
-    engine: Engine | None = None,
-) -> RunState:
-    """`run_parts` with one part."""
-    part = Part(store, agent, task, observer)
-    return await run_parts(
-        [part], concurrency=concurrency, retry_failed=retry_failed, pilot=pilot, engine=engine
-    )
-
-
 async def run_parts(
     parts: Sequence[Part],
     *,
@@ -147,10 +127,9 @@ async def run_parts(
     engine: Engine | None = None,
 ) -> RunState:
     """Run every item of all parts that has not ended, `concurrency` at a time; with `pilot` only
-    that many questions, once each. Items with the same number follow each other, so systems advance
-    together. Interrupting (Ctrl-C) cancels what is in flight and leaves it to be continued. A
-    refused key, a spent allowance and a server that stays away stop the pass; any other failure
-    ends its item alone. Closes the agents. Raises StoreError."""
+    that many questions, once each. Items of one number follow each other: systems advance together.
+    Ctrl-C leaves what is in flight to be continued. A refused key, a spent allowance and a server
+    that stays away stop the pass. Closes the agents. Raises StoreError."""
     passes = [_Pass(number, part) for number, part in enumerate(parts)]
     pending = [pass_.pending(retry_failed, pilot) for pass_ in passes]
     items = heapq.merge(*pending, key=lambda todo: todo[1].item)
@@ -200,8 +179,7 @@ async def _answer_all(
 
 
 class Gate:
-    """Lets one worker after the other begin, each while this process keeps up with those before:
-    the first of a thousand items would else go on only when all had begun."""
+    """Lets workers begin one after the other, while this process keeps up with those before."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.is_open = False
@@ -246,13 +224,12 @@ class _Pass:
         self._alike |= {pending.question.id} if failing else set()
         if len(self._alike) >= ENDLESS:
             name = f"{self._part.name}: " if self._part.name else ""
-            what = f"{len(self._alike)} questions in a row failed alike"
-            raise EndlessFailureError(f"{name}{what} ({words})")
+            count = f"{len(self._alike)} questions in a row failed alike"
+            raise EndlessFailureError(f"{name}{count} ({words})")
 
 
 @contextmanager
 def _interrupts(workers: Sequence["asyncio.Future[None]"]) -> Iterator[None]:
-    """SIGINT and SIGTERM cancel the workers; elsewhere than the main thread, nothing changes."""
     loop = asyncio.get_running_loop()
 
     def cancel() -> None:

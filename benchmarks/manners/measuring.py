@@ -15,7 +15,7 @@ from branchwise.eval.tasks import get_task
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
 from branchwise.runs.experiment import run_spec
-from branchwise.runs.runner import Silent, run_pending
+from branchwise.runs.runner import Part, run_parts
 from branchwise.runs.store import RunReader, RunStore, create_run, open_run
 from branchwise.trace.events import BudgetSpent, Tool
 from manners.model import ScriptedSearcher
@@ -51,7 +51,7 @@ def search(manner: Manner, system: System, questions: QuestionSet, folder: Path)
     create_run(folder, run_spec(questions, agent.system, agent, 1, BY_NAMES), questions.questions)
     with RunStore(folder) as store:
         task = get_task(questions.task)
-        state = asyncio.run(run_pending(store, agent, task, concurrency=AT_ONCE, observer=Silent()))
+        state = asyncio.run(run_parts([Part(store, agent, task)], concurrency=AT_ONCE))
     if state.failed or state.stopped:
         raise SystemExit(f"{folder}: {state.stopped or f'{state.failed} questions failed'}")
     reader = open_run(folder)

@@ -88,7 +88,7 @@ def ablate(
     words = ["branchwise", "ablate", str(study)]
     for option, value in written.items():
         words += [] if value is None else [f"--{option}", str(value)]
-    again = shlex.join([*words, *(word for one in key or () for word in ("--key", one))])
+    again = shlex.join([*words, *(word for name in key or () for word in ("--key", name))])
     warn_of_shutdowns([system.system for system in design.systems], keys.variables, design.scoring)
     try:
         made = _run(design, folder, pace)
@@ -144,7 +144,6 @@ def _forecast(
 def _tell_pilot(
     loaded: LoadedStudy, design: StudyDesign, pace: StudyPace, made: StudyRun, again: str
 ) -> None:
-    """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
     digests = {system.name: system.digest for system in made.folder.record.systems}
     _print_plan(loaded, design, pace, samples_of(digests, made.folder.path, None))
     text = f"\nThe answers are kept; the study itself:\n  {again}"
@@ -163,8 +162,7 @@ def _print_plan(
 
 def _run(design: StudyDesign, folder: Path, pace: StudyPace) -> StudyRun:
     extracts = any(named.system.extract for named in design.systems)
-    several = extracts or asks_several(design.questions.task)
-    systems = len(design.systems)
+    several, systems = extracts or asks_several(design.questions.task), len(design.systems)
     allow_open_files(pace.concurrency, several=several, runs=systems)
     _check_open_files(systems)
     assert pace.prices is not None
@@ -179,13 +177,12 @@ def _run(design: StudyDesign, folder: Path, pace: StudyPace) -> StudyRun:
 
 
 def _check_open_files(systems: int) -> None:
-    """Refuse now what would fail half-way: every run has up to seven files open."""
+    # Every run has up to seven files open: refused now, not half-way.
     needed, allowed = 7 * systems + 64, resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if allowed != resource.RLIM_INFINITY and allowed < needed:
-        raise InputError(
-            f"{systems} systems need {needed} open files, and this process may have {allowed}",
-            remedy=f"raise the limit (ulimit -n {needed}), or split the study",
-        )
+        problem = f"{systems} systems need {needed} open files, and this process may have {allowed}"
+        remedy = f"raise the limit (ulimit -n {needed}), or split the study"
+        raise InputError(problem, remedy=remedy)
 
 
 def finish(
@@ -197,11 +194,8 @@ def finish(
     *,
     as_json: bool = False,
 ) -> None:
-    """Say how the study ended: with its tables if it is complete, otherwise with how to continue.
-
-    Exits with 1 where it stopped or items failed. `again`: the command that continues it, without
-    the given `max_cost`, which is added here so that a copied command keeps the limit.
-    """
+    """Say how the study ended: its tables, or how to continue. Exits with 1 where items failed.
+    `again`: the command that continues it, without `max_cost`, which is added here."""
     folder = shlex.quote(str(made.folder.path))
     most = "HIGHER" if made.is_out_of_money else max_cost
     again += "" if most is None else f" --max-cost {most}"
@@ -217,18 +211,14 @@ def finish(
 
 def _say_stopped(why: str, again: str, look: str | None = None) -> None:
     so_far = f"\nand see what there is so far with:\n{look}" if look else ""
-    error_console().print(
-        f"Stopped: {why}. Nothing is lost; continue with:\n  {again}{so_far}",
-        markup=False,
-        soft_wrap=True,
-    )
+    text = f"Stopped: {why}. Nothing is lost; continue with:\n  {again}{so_far}"
+    error_console().print(text, markup=False, soft_wrap=True)
 
 
 def show_study(
     made: StudyRun, design: StudyDesign, keys: Keys | None = None, *, as_json: bool = False
 ) -> list[Scores]:
-    """Score every run of the study; print the headline metrics, the changes and what to type next,
-    or what `report --json` prints."""
+    """Score every run of the study, and print what it changes and what to type next."""
     choice = design.scoring if design.scoring.asks else None
     settings = ScoringSettings(choice, keys=keys or NO_KEYS, restraints=made.restraints)
     runs = [(name, score_and_save(path, settings)) for name, path in made.folder.runs()]
@@ -239,12 +229,11 @@ def show_study(
         return scored
     print_runs(systems)
     folder = shlex.quote(str(made.folder.path))
-    console().print(
-        f"\nStudy: {made.folder.path}\nNext:\n"
-        f"  branchwise report {folder} --full\n"
-        f"  branchwise report {folder} --html {folder}/report.html\n"
+    lines = (
+        f"\nStudy: {made.folder.path}\nNext:",
+        f"  branchwise report {folder} --full",
+        f"  branchwise report {folder} --html {folder}/report.html",
         f"  branchwise errors {folder}/runs/{design.systems[0].slug}",
-        markup=False,
-        soft_wrap=True,
     )
+    console().print("\n".join(lines), markup=False, soft_wrap=True)
     return scored

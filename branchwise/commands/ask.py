@@ -1,5 +1,4 @@
-"""`branchwise ask`: one question, its steps as they happen; with `--clarify` it asks back which
-reading is meant."""
+"""`branchwise ask`: one question, its steps as they happen, and which reading is meant."""
 
 import asyncio
 import os
@@ -51,35 +50,33 @@ async def watch(
     answer: bool = False,
     person: Person | None = None,
 ) -> tuple[Outcome, Sequence[Event]]:
-    """Ask and close the agent; each step is printed to `screen`, after `margin`, and the answer
-    that was read where `answer` is set. `person`: who is asked back. Raises ModelError."""
-    told: list[Event] = []
+    """Ask, printing steps to `screen`, with `answer` what was read, too. Raises ModelError."""
+    events: list[Event] = []
 
     class Printing(MemoryJournal):
         def event(self, kind: str, data: Mapping[str, Any]) -> None:
             step = Event(0, kind, 0.0, data)
-            told.append(step)
+            events.append(step)
             is_read = isinstance(step.body, AnswerRead) and not step.body.failed
             # `ask` prints an answer that was read at the end, on standard output.
             if screen and (answer or not is_read):
                 for line in describe(step):
                     print_line(screen, f"{margin}{line}")
 
-    return await ask_agent(agent, question, Printing(), person), told
+    return await ask_agent(agent, question, Printing(), person), events
 
 
 def print_answer(
     outcome: Outcome, passages: Mapping[str, Sequence[ShownPassage]] | None = None
 ) -> None:
-    """A line for each branch, on standard output, with its passages below; those under "" are of
-    all branches. If there are none, the reason, on standard error."""
-    prediction, found = outcome.prediction, dict(passages or {})
+    """A line for each branch with its passages (under "": of all), or why there is none."""
+    prediction, shown = outcome.prediction, dict(passages or {})
     for branch, entities in prediction.answers.items():
         print_line(console(), printable(f"{branch}: {'; '.join(entities) or '(none)'}"))
-        for line in passage_lines(found.get(branch, ()), entities):
+        for line in passage_lines(shown.get(branch, ()), entities):
             print_line(console(), f"  {line}")
     every = [text for texts in prediction.answers.values() for text in texts]
-    for line in passage_lines(found.get("", ()), every):
+    for line in passage_lines(shown.get("", ()), every):
         print_line(console(), f"  {line}")
     if not prediction.answers and outcome.how != "failed":
         why = f": {' '.join(prediction.reasoning.split())}" if prediction.reasoning else ""
@@ -87,12 +84,11 @@ def print_answer(
 
 
 NOT_CHOSEN = 3
-"""Exit code where a question was asked back and nothing was chosen."""
 _MAX_TYPED = 65_536
 
 
 class NotChosenError(Exception):
-    """What was said to a question back is no choice; `code`: what the command exits with."""
+    """What was typed to a question back is no choice; `code`: what the command exits with."""
 
     def __init__(self, why: str, code: int = NOT_CHOSEN) -> None:
         super().__init__(why)
@@ -119,14 +115,11 @@ class Chooser:
 
 
 def ask_back(agent: Agent, question: str, steps: "Console | None", choice: str | None) -> Outcome:
-    """Ask, ask back, and print the answers to what was chosen with their passages.
-
-    `steps`: where the steps are shown; None prints JSON alone and asks no one.
-    """
+    """Ask, ask back, and print the answers to what was chosen; `steps` None: JSON alone."""
     if choice is not None and not choice.strip():
         remedy = "write options' numbers, a text, or all"
         raise InputError("there is no choice", where="--choose", remedy=remedy)
-    screens = [one for one in (error_console(), console()) if one.is_terminal]
+    screens = [screen for screen in (error_console(), console()) if screen.is_terminal]
     can_type = bool(steps and screens and sys.stdin and sys.stdin.isatty())
     person = Chooser(choice, screens[0] if can_type else None)
     try:
@@ -152,38 +145,33 @@ def ask_back(agent: Agent, question: str, steps: "Console | None", choice: str |
 
 
 async def _choice_at(screen: "Console", asked: PersonAsked) -> str:
-    """What the person types; they are shown the options once."""
     # What was typed so far chose nothing. Before the prompt is there: behind it, this would also
     # lose what answers it, Ctrl-C included, which the terminal may not have looked at yet.
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     if asked["problem"]:
         screen.print(asked["problem"], markup=False)
     else:
-        _show_options(screen, asked)
+        from rich.table import Table
+        from rich.text import Text
+
+        head = parse_clarification(asked["clarification_question"]).head
+        table = Table.grid(padding=(0, 2))
+        for number, option in enumerate(asked["options"], start=1):
+            table.add_row(Text(f"  {number}", "bold"), Text(printable(option), overflow="fold"))
+        screen.print(f"\n{printable(head)}?", markup=False, style="bold")
+        screen.print(table)
+        hint = 'A number, several as "1,2", "all", or what you mean in your own words.'
+        screen.print(hint, style="dim")
     screen.print("Choose: ", style="bold", end="")
     try:
-        said = await _typed()
+        typed = await _typed()
     except asyncio.CancelledError:
         screen.print()
         raise
-    if not said:
+    if not typed:
         screen.print()
         raise NotChosenError("the input ended, and nothing was chosen")
-    return said
-
-
-def _show_options(screen: "Console", asked: PersonAsked) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    head = parse_clarification(asked["clarification_question"]).head
-    table = Table.grid(padding=(0, 2))
-    for number, option in enumerate(asked["options"], start=1):
-        table.add_row(Text(f"  {number}", "bold"), Text(printable(option), overflow="fold"))
-    screen.print(f"\n{printable(head)}?", markup=False, style="bold")
-    screen.print(table)
-    hint = 'A number, several as "1,2", "all", or what you mean in your own words.'
-    screen.print(hint, style="dim")
+    return typed
 
 
 async def _typed() -> str:
@@ -204,7 +192,6 @@ def _as_json(
     outcome: Outcome | None = None,
     passages: Mapping[str, Sequence[ShownPassage]] | None = None,
 ) -> dict[str, Any]:
-    """What was asked back, what was chosen, the answers and their passages, as far as there are."""
     answers = outcome.prediction.answers if outcome else {}
     output = outcome.prediction.task_output if outcome else None
     return {
@@ -215,9 +202,9 @@ def _as_json(
         "chosen": list(answers) if asked else [],
         "answers": answers,
         "passages": [
-            {"option": name, "id": one.id, "title": one.title, "text": one.text}
-            for name, found in (passages or {}).items()
-            for one in found
+            {"option": name, "id": passage.id, "title": passage.title, "text": passage.text}
+            for name, shown in (passages or {}).items()
+            for passage in shown
         ],
     }
 

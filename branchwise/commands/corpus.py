@@ -62,17 +62,12 @@ def build(
     with ProgressBar("reading", "passages") as progress:
         built = build_corpus(source, out, progress, fields=field or (), split=split)
     corpus = built.corpus
+    rows = sorted({0, len(corpus) // 2, len(corpus) - 1})
     if json_output:
-        print_json(
-            {
-                "source": built.source,
-                "passages": len(corpus),
-                "bytes": corpus.bytes,
-                "sha256": corpus.sha256,
-                "left_out": built.omissions.as_json(),
-                "sample": [corpus.passage(row).model_dump() for row in _sampled(corpus)],
-            }
-        )
+        about = {"passages": len(corpus), "bytes": corpus.bytes, "sha256": corpus.sha256}
+        sample = [corpus.passage(row).model_dump() for row in rows]
+        rest = {"left_out": built.omissions.as_json(), "sample": sample}
+        print_json({"source": built.source, **about, **rest})
         return
     echo(f"{out}: {counted(len(corpus), 'passage')}, {corpus.bytes / 2**20:.1f} MiB")
     if built.source != source:
@@ -80,7 +75,7 @@ def build(
     for line in built.omissions.lines():
         echo(f"left out: {line}")
     echo("for example:")
-    for row in _sampled(corpus):
+    for row in rows:
         _show("-", corpus.passage(row))
     echo(f"next: branchwise corpus index {out} --kind {first_choice()}")
 
@@ -177,11 +172,8 @@ def index(
     if from_flashrag:
         from_vectors, name = from_vectors or from_flashrag, name or FLASHRAG.rstrip(":")
     if not built.encodes and (encoder or from_vectors or settings.given):
-        raise InputError(
-            f"{kind} has no encoder",
-            remedy="leave out --encoder, --from-vectors and their settings, or use --kind "
-            f"{DEFAULT}",
-        )
+        remedy = "leave out --encoder, --from-vectors and their settings, or use --kind"
+        raise InputError(f"{kind} has no encoder", remedy=f"{remedy} {DEFAULT}")
     with ProgressBar("taking over" if from_vectors else built.building) as progress:
         made = build_index(
             path,
@@ -232,8 +224,17 @@ def search(
 
     Example: branchwise corpus search C "Who won the 2010 World Cup?" --k 5
     """
-    path, query = _place_and_query(words, retriever)
-    headers = headers_over(header or (), {})
+    *folders, query = words
+    if len(folders) > 1:
+        remedy = "put the query in quotes after the corpus folder"
+        problem = f"{len(words)} arguments are more than a folder and a query"
+        raise InputError(problem, remedy=remedy)
+    if not query.strip():
+        raise InputError("the query is empty", remedy="put it in quotes after the corpus folder")
+    if not folders and needs_corpus(retriever):
+        remedy = f'name its folder: branchwise corpus search DIR "{query[:60]}"'
+        raise InputError("there is no corpus to search", remedy=remedy)
+    path, headers = Path(folders[0]) if folders else None, headers_over(header or (), {})
     opened = open_retriever(path, retriever, keys=read_keys(key), headers=headers)
     hits = opened.search([query], k)[0]
     if json_output:
@@ -248,67 +249,34 @@ def search(
 corpus_app.command(name="eval", cls=FieldCommand)(evaluate)
 
 
-def _place_and_query(words: list[str], retriever: str | None) -> tuple[Path | None, str]:
-    """The corpus folder, None where none is given, and the query. Raises InputError."""
-    if len(words) > 2:
-        remedy = "put the query in quotes after the corpus folder"
-        raise InputError(
-            f"{len(words)} arguments are more than a folder and a query", remedy=remedy
-        )
-    *places, query = words
-    if not query.strip():
-        raise InputError("the query is empty", remedy="put it in quotes after the corpus folder")
-    if not places and needs_corpus(retriever):
-        remedy = f'name its folder: branchwise corpus search DIR "{query[:60]}"'
-        raise InputError("there is no corpus to search", remedy=remedy)
-    return (Path(places[0]) if places else None), query
-
-
 @corpus_app.command()
 def info(path: CorpusDir, json_output: AsJson = False) -> None:
     """Say what a corpus folder holds.
 
     Example: branchwise corpus info C
     """
-    facts = _facts(Corpus.open(path))
+    corpus, indexes = Corpus.open(path), dict[str, Any]()
+    for name in index_names(corpus.path):
+        try:
+            indexes[name] = read_manifest(corpus, name).model_dump(mode="json", exclude_none=True)
+        except InputError as error:
+            indexes[name] = {"problem": str(error)}
+    size, digest = corpus.bytes, corpus.sha256
+    facts = {"passages": len(corpus), "bytes": size, "sha256": digest, "indexes": indexes}
     if json_output:
         print_json(facts)
         return
-    echo(f"{path}: {counted(facts['passages'], 'passage')}, {facts['bytes'] / 2**20:.1f} MiB")
-    echo(f"SHA-256 {facts['sha256']}")
-    for name, manifest in facts["indexes"].items():
-        problem = manifest.get("problem")
-        echo(f"index {name}: {printable(problem or _described(manifest))}")
-    if not facts["indexes"]:
+    echo(f"{path}: {counted(len(corpus), 'passage')}, {size / 2**20:.1f} MiB\nSHA-256 {digest}")
+    for name, about in indexes.items():
+        echo(f"index {name}: {printable(about.get('problem') or _described(about))}")
+    if not indexes:
         echo(f"no index yet; make one: branchwise corpus index {path} --kind {first_choice()}")
 
 
-def _facts(corpus: Corpus) -> dict[str, Any]:
-    indexes: dict[str, Any] = {}
-    for name in index_names(corpus.path):
-        try:
-            manifest = read_manifest(corpus, name)
-            indexes[name] = manifest.model_dump(mode="json", exclude_none=True)
-        except InputError as error:
-            indexes[name] = {"problem": str(error)}
-    return {
-        "passages": len(corpus),
-        "bytes": corpus.bytes,
-        "sha256": corpus.sha256,
-        "indexes": indexes,
-    }
-
-
 def _described(manifest: dict[str, Any]) -> str:
-    kind = manifest["kind"]
-    return f"{kind}, {INDEX_KINDS[kind].load().described(manifest)}"
+    return f"{manifest['kind']}, {INDEX_KINDS[manifest['kind']].load().described(manifest)}"
 
 
-def _sampled(corpus: Corpus) -> list[int]:
-    """Rows to show: the first, the middle and the last."""
-    return sorted({0, len(corpus) // 2, len(corpus) - 1})
-
-
-def _show(mark: str, passage: Passage, behind: str = "") -> None:
-    echo(printable(f"{mark} [{passage.id}] {passage.title}{behind}"))
+def _show(mark: str, passage: Passage, score: str = "") -> None:
+    echo(printable(f"{mark} [{passage.id}] {passage.title}{score}"))
     echo(f"   {printable(cut(one_line(passage.text), _SHOWN_CHARS + 1))}")

@@ -81,9 +81,12 @@ def evaluate(
     Example: branchwise corpus eval C --questions q.jsonl --retriever bm25 --retriever flat
     """
     try:
-        evaluation = _evaluated(
-            path, _asked(questions, qrels, field, separator, limit), qrels, retriever, measure, key
-        )
+        if questions is None and qrels is None:
+            raise InputError("there is nothing to find", remedy="add --questions or --qrels")
+        # A file of a BEIR folder alone stands for the questions that it judges.
+        source = read_questions(questions or f"beir:{qrels}", field, separator)
+        asked = load_questions(source, require_gold=False).questions[:limit]
+        evaluation = _evaluated(path, asked, qrels, retriever, measure, key)
     except RetrieverError as error:
         typer.echo(f"branchwise: the retriever failed: {printable(str(error))}", err=True)
         raise typer.Exit(1) from None
@@ -97,20 +100,6 @@ def evaluate(
         echo(f"written: {csv}")
 
 
-def _asked(
-    questions: str | None,
-    qrels: Path | None,
-    field: list[str] | None,
-    separator: str | None,
-    limit: int | None,
-) -> tuple[Question, ...]:
-    """The questions; with a file of a BEIR folder alone, those that it judges."""
-    if questions is None and qrels is None:
-        raise InputError("there is nothing to find", remedy="add --questions or --qrels")
-    source = read_questions(questions or f"beir:{qrels}", field, separator)
-    return load_questions(source, require_gold=False).questions[:limit]
-
-
 def _evaluated(
     path: Path,
     questions: tuple[Question, ...],
@@ -119,22 +108,13 @@ def _evaluated(
     measures: list[str] | None,
     key: list[str] | None,
 ) -> RetrievalEvaluation:
-    chosen = _measures(measures)
+    chosen = [*dict.fromkeys(map(RankingMeasure.parse, measures or DEFAULT_MEASURES))]
     corpus, keys = Corpus.open(path), read_keys(key)
-    judgements: dict[str, dict[str, int]] | None = read_judgements(qrels) if qrels else None
-    queries = judged_queries(questions, judgements)
+    queries = judged_queries(questions, read_judgements(qrels) if qrels else None)
     names: list[str | None] = [*(retrievers or index_names(path))] or [None]
     opened = [open_retriever(path, name, keys=keys) for name in dict.fromkeys(names)]
     with ProgressBar("searching", "queries") as progress:
+        rest = len(questions) - len(queries)
         return evaluate_retrievers(
-            corpus,
-            opened,
-            queries,
-            chosen,
-            unjudged=len(questions) - len(queries),
-            progress=progress,
+            corpus, opened, queries, chosen, unjudged=rest, progress=progress
         )
-
-
-def _measures(given: list[str] | None) -> list[RankingMeasure]:
-    return [*dict.fromkeys(RankingMeasure.parse(one) for one in given or DEFAULT_MEASURES)]

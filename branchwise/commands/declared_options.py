@@ -1,5 +1,4 @@
-"""Options that are made of declared settings: a system's, a run's, those of scoring; and those of
-what a run may cost."""
+"""Options that are made of declared settings, and those of what a run may cost."""
 
 import inspect
 import json
@@ -32,10 +31,7 @@ _BY_NAME = frozenset({"settings", "role_decoding", "roles"})
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take settings as options: each parameter whose type is a pydantic model is made
-    of those that are written, and the model's defaults.
-
-    Typer reads a function's signature; this one shows the options where the parameter stands.
-    """
+    of those that are written. Typer reads the signature, which shows them there."""
     parameters = inspect.signature(command).parameters.values()
     options: dict[str, dict[str, Declared]] = {}
     shown = []
@@ -43,7 +39,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         model = parameter.annotation
         if isinstance(model, type) and issubclass(model, BaseModel):
             options[parameter.name] = own = _settings_of(model)
-            shown += [_parameter(word, one) for word, one in own.items()]
+            shown += [_parameter(word, setting) for word, setting in own.items()]
         else:
             shown.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
     models = {name: command.__annotations__[name] for name in options}
@@ -57,7 +53,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         command(**values)
 
     spread.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    spread.__annotations__ = {one.name: one.annotation for one in shown}
+    spread.__annotations__ = {option.name: option.annotation for option in shown}
     return spread
 
 
@@ -81,14 +77,12 @@ def read_options(model: type[Chosen], options: Mapping[str, Any]) -> Chosen:
         loc, place = first["loc"], context.get("place", ())
         # Of a task's setting the place is its name.
         loc, place = (place, ()) if loc == ("asking",) else (loc, place)
-        at = next(
-            setting for setting in settings.values() if setting.path == loc[: len(setting.path)]
-        )
+        at = next(each for each in settings.values() if each.path == loc[: len(each.path)])
         where = f"{at.flag} {'.'.join(place)}".strip()
-        what, remedy = str(first["msg"]), context.get("remedy", "see --help")
+        problem, remedy = str(first["msg"]), context.get("remedy", "see --help")
         if first["type"] == "literal_error":
-            what, remedy = unknown_value(first)
-        raise InputError(what, where=where, remedy=remedy) from None
+            problem, remedy = unknown_value(first)
+        raise InputError(problem, where=where, remedy=remedy) from None
     if isinstance(made, System):
         check_system(made)
     return made
@@ -96,99 +90,83 @@ def read_options(model: type[Chosen], options: Mapping[str, Any]) -> Chosen:
 
 def is_given(name: str) -> bool:
     """Whether the user wrote the option: a default is not refused where it has no effect."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not ParameterSource.DEFAULT
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def _settings_of(model: type[BaseModel]) -> dict[str, Declared]:
     """The settings that have an option, by its parameter's name; a system's with those of tasks."""
     every = all_settings() if model is System else declared(model)
-    return {_word(one): one for one in every if one.flag}
+    named = ((str(each.flag).partition("/")[0].lstrip("-"), each) for each in every if each.flag)
+    return {flag.replace("-", "_"): setting for flag, setting in named}
 
 
-def _word(one: Declared) -> str:
-    return str(one.flag).partition("/")[0].lstrip("-").replace("-", "_")
-
-
-def _parameter(word: str, one: Declared) -> inspect.Parameter:
-    default = None if one.info.default in ((), {}) else one.info.default
-    return inspect.Parameter(
-        word, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=_annotation(one)
-    )
-
-
-def _annotation(one: Declared) -> Any:
-    words = one.setting.words or (lambda: get_args(one.kind)) if _has_words(one) else None
+def _parameter(word: str, field: Declared) -> inspect.Parameter:
+    setting, default, read_as = field.setting, field.info.default, field.kind
+    has_words = field.is_choice or setting.words is not None
+    words = setting.words or (lambda: get_args(field.kind)) if has_words else None
     option = typer.Option(
-        one.flag,
-        help=one.setting.help,
-        rich_help_panel=one.setting.panel,
-        metavar=one.setting.metavar,
-        show_default=one.setting.shows_default,
-        click_type=Words(words) if words else _range(one),
+        field.flag,
+        help=setting.help,
+        rich_help_panel=setting.panel,
+        metavar=setting.metavar,
+        show_default=setting.shows_default,
+        click_type=Words(words) if words else _range(field),
     )
-    kind = list[str] if _is_list(one) else _written(one)
-    return Annotated[kind | None if one.info.default in (None, (), {}) else kind, option]
+    if _is_list(field):
+        read_as = list[str]
+    elif setting.holds == "folder":
+        read_as = Path
+    elif has_words or field.name in _JSON or setting.metavar == "DURATION":
+        # The metavar of a number says that it has units.
+        read_as = str
+    type_: Any = read_as | None if default in (None, (), {}) else read_as
+    annotation: Any = Annotated[type_, option]
+    default = None if default in ((), {}) else default
+    only_named = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(word, only_named, default=default, annotation=annotation)
 
 
-def _has_words(one: Declared) -> bool:
-    return one.is_choice or one.setting.words is not None
-
-
-def _written(one: Declared) -> Any:
-    """The type that an option is read as; a metavar of a number says that it has units."""
-    if one.setting.holds == "folder":
-        return Path
-    is_text = _has_words(one) or one.name in _JSON
-    return str if is_text or one.setting.metavar == "DURATION" else one.kind
-
-
-def _range(one: Declared) -> click.ParamType[Any] | None:
-    """The bounds of a number, as they are said of its field."""
-    bounds = {key: value for bound in one.info.metadata for key, value in _bounds(bound).items()}
+def _range(field: Declared) -> click.ParamType[Any] | None:
+    bounds: dict[str, Any] = {}
+    for bound in field.info.metadata:
+        match bound:
+            case annotated_types.Ge(least):
+                bounds |= {"min": least}
+            case annotated_types.Gt(least):
+                bounds |= {"min": least, "min_open": True}
+            case annotated_types.Le(most):
+                bounds |= {"max": most}
+            case annotated_types.Lt(most):
+                bounds |= {"max": most, "max_open": True}
     if not bounds:
         return None
-    return click.IntRange(**bounds) if one.kind is int else click.FloatRange(**bounds)
+    return click.IntRange(**bounds) if field.kind is int else click.FloatRange(**bounds)
 
 
-def _bounds(bound: Any) -> dict[str, Any]:
-    match bound:
-        case annotated_types.Ge(least):
-            return {"min": least}
-        case annotated_types.Gt(least):
-            return {"min": least, "min_open": True}
-        case annotated_types.Le(most):
-            return {"max": most}
-        case annotated_types.Lt(most):
-            return {"max": most, "max_open": True}
-    return {}
+def _is_list(field: Declared) -> bool:
+    return field.name == "tools" or (field.info.default in ((), {}) and field.name not in _JSON)
 
 
-def _is_list(one: Declared) -> bool:
-    """Whether the option is repeatable."""
-    return one.name == "tools" or (one.info.default in ((), {}) and one.name not in _JSON)
-
-
-def _read(one: Declared, value: Any) -> Any:
-    """What an option's value is in its model."""
-    if one.name == "keys":
+def _read(field: Declared, value: Any) -> Any:
+    name, flag = field.name, str(field.flag)
+    if name == "keys":
         return dict(read_keys(value).variables)
-    if one.name == "headers":
+    if name == "headers":
         return read_headers(value)
-    if one.name in _JSON:
+    if name in _JSON:
         try:
             return json.loads(value)
         except (ValueError, RecursionError) as error:
             why = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
-            remedy = f"""write {one.flag} '{{"top_k": 20}}'"""
-            raise InputError(f"is not JSON: {why}", where=one.flag, remedy=remedy) from None
-    if one.name in _BY_NAME:
-        return read_settings(value, str(one.flag))
-    if one.name == "tools":
+            remedy = f"""write {flag} '{{"top_k": 20}}'"""
+            raise InputError(f"is not JSON: {why}", where=flag, remedy=remedy) from None
+    if name in _BY_NAME:
+        return read_settings(value, flag)
+    if name == "tools":
         return read_tools(value)
-    if one.setting.holds == "folder":
+    if field.setting.holds == "folder":
         return str(Path(value))
-    return tuple(value) if _is_list(one) else value
+    return tuple(value) if _is_list(field) else value
 
 
 DryRun = Annotated[
@@ -208,11 +186,8 @@ EstimateFrom = Annotated[
 
 def check_forecast(pilot: int | None, estimate_from: Path | None, *, dry_run: bool) -> None:
     """Raise InputError for options that have no effect on each other."""
-    if estimate_from is None:
-        return
-    if pilot is not None:
-        raise InputError(
-            "stands beside --pilot", where=ESTIMATE_FROM, remedy="leave one of them out"
-        )
-    if not dry_run:
+    if estimate_from is not None and pilot is not None:
+        remedy = "leave one of them out"
+        raise InputError("stands beside --pilot", where=ESTIMATE_FROM, remedy=remedy)
+    if estimate_from is not None and not dry_run:
         raise InputError("has no effect alone", where=ESTIMATE_FROM, remedy="add --dry-run")

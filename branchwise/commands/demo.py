@@ -61,7 +61,6 @@ def demo(
 
 
 def _show_floor(out: Path, questions: int | None) -> Path:
-    """Answer the questions about films; returns the run's folder."""
     if (out / "corpus.jsonl").exists():
         raise InputError(
             "the folder is a corpus", where=str(out), remedy="choose another folder with --out"
@@ -95,13 +94,11 @@ def _show_floor(out: Path, questions: int | None) -> Path:
     console().print("\nOne of the questions:", style="bold")
     with closing(made.open()) as reader:
         ended = [row for row in reader.items() if row.outcome]
-        ambiguous = [row for row in ended if row.question.ambiguous]
-        show_story(reader, (ambiguous or ended)[0])
+        show_story(reader, next((row for row in ended if row.question.ambiguous), ended[0]))
     return made.path
 
 
 def _fresh(path: Path) -> Path:
-    """A run folder that does not exist yet."""
     n, candidate = 2, path
     while candidate.exists():
         candidate, n = path.with_name(f"{path.name}-{n}"), n + 1
@@ -110,7 +107,12 @@ def _fresh(path: Path) -> Path:
 
 def show_next(run: Path, world: Path, asked: str, study: Path, page: Path) -> None:
     """Print commands that go on from the demo; `asked`: a question about its world."""
-    program, recorded = _program(), recorded_folder()
+    # The program's name, or its path if the name is not found.
+    started, installed = Path(sys.argv[0]), shutil.which("branchwise")
+    program = os.path.relpath(started) if started.name == "branchwise" else "python -m branchwise"
+    if installed and Path(installed).resolve() == started.resolve():
+        program = "branchwise"
+    recorded = recorded_folder()
     base, kg = (_short(recorded / name) for name in ("base", "kg"))
     lines = (
         f"{_opening(page)}    # part 4 as a page",
@@ -127,16 +129,7 @@ def show_next(run: Path, world: Path, asked: str, study: Path, page: Path) -> No
         console().print(f"  {line}", markup=False, soft_wrap=True)
 
 
-def _program() -> str:
-    """What to type for this program: its name, or its path if the name is not found."""
-    started, installed = Path(sys.argv[0]), shutil.which("branchwise")
-    if installed and Path(installed).resolve() == started.resolve():
-        return "branchwise"
-    return os.path.relpath(started) if started.name == "branchwise" else "python -m branchwise"
-
-
 def _opening(page: Path) -> str:
-    """What opens a page here in a browser."""
     known = ("open",) if sys.platform == "darwin" else ("xdg-open", "wslview")
     for program in filter(shutil.which, known):
         return f"{program} {_short(page)}"

@@ -48,25 +48,19 @@ _ASKED = {"P57": "Who directed {}?", "P175": "Who performed {}?"}
 
 
 def show_story(reader: RunReader, row: ItemRow) -> None:
-    """What an agent did with a question: a line for each turn, without what came back, then the
-    right answers."""
+    """What an agent did with a question, a line for each turn, then the right answers."""
     for event in reader.events(row.item):
         body = event.body
         if isinstance(body, Start | AnswerRead):
             lines = [*describe(event)]
         elif isinstance(body, Model) and body.calls:
-            searches = count(len(body.calls), "search", "searches")
-            asked = "; ".join(map(_query, body.calls))
-            lines = [begun(f"turn {body.turn}", f"{searches}: {asked}")]
+            searches, asked = count(len(body.calls), "search", "searches"), map(_query, body.calls)
+            lines = [begun(f"turn {body.turn}", f"{searches}: {'; '.join(asked)}")]
         else:
             continue
         _print_lines(lines)
-    show_gold(
-        {
-            branch.name: [answer.text for answer in branch.answers]
-            for branch in row.question.branches
-        }
-    )
+    branches = row.question.branches
+    show_gold({branch.name: [answer.text for answer in branch.answers] for branch in branches})
 
 
 def _query(call: Call) -> str:
@@ -80,7 +74,6 @@ def _query(call: Call) -> str:
 
 
 def show_gold(gold: Mapping[str, Sequence[str]]) -> None:
-    """The right answers of each branch, below what the agent did."""
     _print_lines(["gold", *branch_lines(gold)])
 
 
@@ -97,15 +90,10 @@ class Case(NamedTuple):
 
 
 def show_world(folder: Path) -> str:
-    """Make a world and its graph under `folder`, ask the offline reader about a shared name.
-
-    Returns the question that it was asked.
-    """
+    """Make a world, ask the offline reader about a shared name; returns the question."""
     screen = console()
-    screen.print(
-        f"\n2. A world of {ENTITIES} entities that no model has seen, and its knowledge graph.",
-        style="bold",
-    )
+    text = f"\n2. A world of {ENTITIES} entities that no model has seen, and its knowledge graph."
+    screen.print(text, style="bold")
     if not (folder / WORLD_FILE).exists():
         make_world(folder, ENTITIES, SEED)
     if not (folder / IN_A_WORLD / DESCRIPTION_FILE).exists():
@@ -123,17 +111,16 @@ def find_case(folder: Path, kg: Graph) -> Case:
     for number, line in read_lines(folder / NAMES_FILE):
         shared = parse_object(line, f"{folder / NAMES_FILE}:{number}")
         titles = {entity["id"]: entity["title"] for entity in shared["entities"]}
-        things = " ".join(f"wd:{id}" for id in titles)
+        entities = " ".join(f"wd:{id}" for id in titles)
         for property, asked in _ASKED.items():
             answer = kg.query(
-                f"SELECT ?thing ?nameLabel WHERE {{ VALUES ?thing {{ {things} }} "
+                f"SELECT ?thing ?nameLabel WHERE {{ VALUES ?thing {{ {entities} }} "
                 f"?thing wdt:{property} ?name . }} ORDER BY ?thing ?nameLabel"
             )
             gold: dict[str, list[str]] = {}
-            for thing, name in answer.rows:
-                if thing and name:
-                    title = titles[thing.value.rpartition("/")[2]]
-                    gold.setdefault(title, []).append(name.value)
+            for entity, name in answer.rows:
+                if entity and name:
+                    gold.setdefault(titles[entity.value.rpartition("/")[2]], []).append(name.value)
             if len(gold) > 1:
                 return Case(asked.format(shared["name"]), gold)
     raise AssertionError("a world of this size has such a name")
@@ -152,10 +139,7 @@ factors:
 
 
 def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
-    """Make questions about the world, whose graph is built, and run a study on them.
-
-    `fresh` names a folder that does not exist yet. Returns the page of the study's report.
-    """
+    """Run a study on questions about the world, in a `fresh` folder; returns its page."""
     questions, file = world / "questions.jsonl", world / "study.yaml"
     if not questions.exists():
         source = open_source(str(world))
@@ -213,15 +197,12 @@ def show_recorded(page: Path) -> None:
     reading = ScoringSettings(asks=False, saves=False)
     runs = [(name, score_answers(folder / name, reading)) for name in RUNS]
     report = report_of_runs(runs, "A language model on 16 generated questions (recorded)")
-    screen.print(
-        "\n4. A language model on 16 questions of the same kind (recorded beforehand).",
-        style="bold",
-    )
+    text = "\n4. A language model on 16 questions of the same kind (recorded beforehand)."
+    screen.print(text, style="bold")
     screen.print(_SYSTEMS)
-    lost = error_tables([(name, one.errors) for _, name, one in report.analysed])
-    cost = (
-        f"{system.name}: {ratio_words(report, system)} of base" for system in report.systems[1:]
-    )
+    lost = error_tables([(name, analysis.errors) for _, name, analysis in report.analysed])
+    others = report.systems[1:]
+    cost = (f"{system.name}: {ratio_words(report, system)} of base" for system in others)
     for part in (*headline_tables(report), notes((*_LEGEND, ", ".join(cost))), *lost):
         screen.print(part)
     screen.print(f"\nOne answer that {RUNS[0]} lost:", style="bold")

@@ -70,11 +70,8 @@ def errors(
     Example: branchwise errors runs/base --label "never retrieved" --limit 5
     """
     _check_label(label)
-    place = (
-        _known(lost_at, {place: place for place in LOST_AT}, "place")
-        if lost_at is not None
-        else None
-    )
+    places: dict[str, LostAt] = {place: place for place in LOST_AT}
+    place = None if lost_at is None else _known(lost_at, places, "place")
     warn_if_pending(path)
     choice = matching.chosen
     with ScoringProgress() as progress:
@@ -85,23 +82,21 @@ def errors(
         _check_label(label, scored)
         if place:
             task = scored.scores.scorer.task
-            what = f"it is not known where answers of the task {task} were lost"
-            raise InputError(what, where="--lost-at", remedy="leave it out")
-        _print(path, [*_told(scored, question, label)], limit, as_json=json_output)
+            problem = f"it is not known where answers of the task {task} were lost"
+            raise InputError(problem, where="--lost-at", remedy="leave it out")
+        _print(path, [*_untraced(scored, question, label)], limit, as_json=json_output)
         return
     scorer = scored.scores.scorer
     if scorer.model:
         by = f"errors by the alignment of {scorer.matcher} ({printable(scorer.model)})"
         other = "; by names: --matcher lexical" if scored.lexical else ""
         error_console().print(f"{by}{other}", markup=False, soft_wrap=True)
-    names = {name: one for one in Label for name in (one.value, one.words)}
+    names = {name: each for each in Label for name in (each.value, each.words)}
     wanted = None if label is None else _known(label, names, "label")
-    lost = [*_lost(scored, question, wanted, place)]
-    _print(path, lost, limit, as_json=json_output)
+    _print(path, [*_lost(scored, question, wanted, place)], limit, as_json=json_output)
 
 
 def _check_label(name: str | None, scored: ScoredAnswers | None = None) -> None:
-    """Raise InputError for a label that no answer has, or none of the run's."""
     own = [scored.error_classes] if scored else [task.error_classes for task in TASKS.values()]
     known = [] if scored else [name for label in Label for name in (label.value, label.words)]
     known += [error_type.key for classes in own if classes for error_type in classes.types]
@@ -109,78 +104,65 @@ def _check_label(name: str | None, scored: ScoredAnswers | None = None) -> None:
         _known(name, dict.fromkeys(known), "label")
 
 
-def _known(name: str, known: Mapping[str, T], what: str) -> T:
-    """What has this name; raises InputError with the nearest name if nothing has."""
+def _known(name: str, known: Mapping[str, T], noun: str) -> T:
     if name not in known:
         remedy = did_you_mean(name, known, cutoff=0.5)
-        raise InputError(f"there is no {what} {name[:80]!r}", remedy=remedy)
+        raise InputError(f"there is no {noun} {name[:80]!r}", remedy=remedy)
     return known[name]
 
 
 def _check_examined(path: Path, scored: ScoredAnswers, ids: list[str] | None) -> None:
-    """Raise InputError where nothing can be said of the answers, or an id is unknown."""
     if scored.error_classes is None:
-        raise InputError(
-            f"answers of the task {scored.scores.scorer.task} are sentences: their losses "
-            "cannot be traced",
-            where=str(path),
-            remedy="see `branchwise report` for its scores",
-        )
-    missing = set(ids or ()) - {found.id for found in scored.errors}
-    if missing:
-        raise InputError(
-            f"no ended item has the id {min(missing)[:80]!r}",
-            where=str(path),
-            remedy="ids are in the question set; `branchwise export` lists those that ended",
-        )
+        answers = f"answers of the task {scored.scores.scorer.task} are sentences"
+        problem = f"{answers}: their losses cannot be traced"
+        remedy = "see `branchwise report` for its scores"
+        raise InputError(problem, where=str(path), remedy=remedy)
+    if missing := set(ids or ()) - {item.id for item in scored.errors}:
+        problem = f"no ended item has the id {min(missing)[:80]!r}"
+        remedy = "ids are in the question set; `branchwise export` lists those that ended"
+        raise InputError(problem, where=str(path), remedy=remedy)
 
 
-def _told(
+def _untraced(
     scored: ScoredAnswers, ids: list[str] | None, label: str | None
 ) -> Iterator[PrintedErrors]:
     """Items whose errors answer and gold tell, in order; with `ids`, all items with these ids."""
     task, classes = scored.scores.scorer.scored_task, scored.error_classes
     assert classes is not None
-    for item, found in zip(scored.items, scored.errors, strict=True):
-        is_wanted = found.id in ids if ids else bool(found.found)
-        if is_wanted and (label is None or label in found.found):
-            yield PrintedErrors(
-                task_error_lines(task, item, classes, found), task_error_json(item, found)
-            )
+    for item, errors in zip(scored.items, scored.errors, strict=True):
+        is_wanted = errors.id in ids if ids else bool(errors.found)
+        if is_wanted and (label is None or label in errors.found):
+            lines = task_error_lines(task, item, classes, errors)
+            yield PrintedErrors(lines, task_error_json(item, errors))
 
 
 def _lost(
     scored: ScoredAnswers, ids: list[str] | None, label: Label | None, lost_at: LostAt | None
 ) -> Iterator[PrintedErrors]:
-    """Items with such errors, in order; with `ids`, of all items with these ids."""
     assert scored.analysis is not None
     with closing(open_run(scored.path)) as reader:
         texts = {question.id: question.question for question in reader.questions()}
     for errors in scored.analysis.item_errors:
         is_wanted = errors.id in ids if ids else has_any(errors)
         is_labelled = label is None or label in errors.labels
-        is_there = lost_at is None or any(one.lost_at == lost_at for one in errors.missing)
+        is_there = lost_at is None or any(loss.lost_at == lost_at for loss in errors.missing)
         if is_wanted and is_labelled and is_there:
             record = {"question": texts[errors.id], **errors.to_json()}
             yield PrintedErrors(lost_lines(texts[errors.id], errors), record)
 
 
-def _print(path: Path, found: list[PrintedErrors], limit: int | None, *, as_json: bool) -> None:
+def _print(path: Path, items: list[PrintedErrors], limit: int | None, *, as_json: bool) -> None:
     if as_json:
-        for one in found[:limit]:
-            echo(harmless_json(orjson.dumps(one.record).decode()))
+        for item in items[:limit]:
+            echo(harmless_json(orjson.dumps(item.record).decode()))
         return
     screen = console()
-    for one in found[:limit]:
-        for line in one.lines:
+    for item in items[:limit]:
+        for line in item.lines:
             # Wrapped, not cut: its end says where to look.
             screen.print(line, markup=False, soft_wrap=not screen.is_terminal)
-    left = len(found) - (limit or len(found))
-    if not found:
-        _say(path, "nothing of the kind")
-    elif left:
-        _say(path, f"{left} more of {counted(len(found), 'item')} with errors")
-
-
-def _say(path: Path, line: str) -> None:
-    error_console().print(f"{path}: {line}", markup=False, soft_wrap=True)
+    left = len(items) - (limit or len(items))
+    if left or not items:
+        more = f"{left} more of {counted(len(items), 'item')} with errors"
+        line = f"{path}: {more if items else 'nothing of the kind'}"
+        error_console().print(line, markup=False, soft_wrap=True)

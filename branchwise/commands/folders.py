@@ -19,11 +19,11 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.report.terminal.console import console, echo, harmless_json, output
 from branchwise.runs.store import RunReader, open_run
 from branchwise.runs.store.merging import Recovery, merge_runs
-from branchwise.runs.store.verifying import Verdict, verify_run
+from branchwise.runs.store.verifying import verify_run
 from branchwise.runs.studies.folder import folder_runs, recover_folder
 
 _MAX_NAMED = 10
-_KINDS = ("question", "response", "event", "passage", "judgement")
+_ROWS = ("question", "response", "event", "passage", "judgement")
 
 JsonPerRun = Annotated[
     bool, typer.Option("--json", help="Print one JSON object per run, one per line.")
@@ -45,16 +45,13 @@ def verify(
         for run, expected in folder_runs(path):
             verdict = verify_run(run, system_digest=expected)
             are_whole = are_whole and verdict.is_whole
-            _print(verdict.to_json() if json_output else [f"{run}: {_verdict_words(verdict)}"])
+            words = f"whole, {verdict.ended} of {verdict.items} items have ended"
+            if not verdict.is_whole:
+                more = len(verdict.problems) - 3
+                problems = "; ".join(verdict.problems[:3]) + f"; and {more} more" * (more > 0)
+                words = f"damaged, {verdict.share}: {problems}"
+            _print(verdict.to_json() if json_output else [f"{run}: {words}"])
     sys.exit(int(not are_whole))
-
-
-def _verdict_words(verdict: Verdict) -> str:
-    if verdict.is_whole:
-        return f"whole, {verdict.ended} of {verdict.items} items have ended"
-    problems = "; ".join(verdict.problems[:3])
-    more = len(verdict.problems) - 3
-    return f"damaged, {verdict.share}: {problems}{f'; and {more} more' if more > 0 else ''}"
 
 
 def recover(
@@ -75,8 +72,7 @@ def recover(
     """
     given = None
     if questions:
-        named = read_questions(questions, field, separator)
-        given = load_questions(named, require_gold=False)
+        given = load_questions(read_questions(questions, field, separator), require_gold=False)
     for recovery in recover_folder(path, out, given):
         _print(recovery.to_json() if json_output else _recovery_lines(recovery))
 
@@ -84,7 +80,7 @@ def recover(
 def _recovery_lines(recovery: Recovery) -> Iterator[str]:
     saved, again = recovery.saved, recovery.begun_again
     yield f"{recovery.run}: {saved['items']} of {counted(recovery.items, 'item')} saved whole"
-    yield f"  saved: {', '.join(counted(saved[f'{kind}s'], kind) for kind in _KINDS)}"
+    yield f"  saved: {', '.join(counted(saved[f'{row}s'], row) for row in _ROWS)}"
     if given := recovery.questions_given:
         yield f"  questions given again: {len(given)} ({_listed(given)})"
     if again:
@@ -104,7 +100,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _print(output: dict[str, Any] | Iterable[str]) -> None:
-    """A record as a line of JSON, or lines for a reader."""
     if isinstance(output, dict):
         echo(harmless_json(orjson.dumps(output).decode()))
         return
@@ -128,13 +123,9 @@ def merge(
         counts = reader.progress()
     ended = counts["done"] + counts["failed"]
     command = "resume" if counts["pending"] else "report"
-    _print(
-        [
-            f"{out}: {ended} of {counted(counts['total'], 'item')} have ended",
-            "Next:",
-            f"  branchwise {command} {shlex.quote(str(out))}",
-        ]
-    )
+    items = counted(counts["total"], "item")
+    next_line = f"  branchwise {command} {shlex.quote(str(out))}"
+    _print([f"{out}: {ended} of {items} have ended", "Next:", next_line])
 
 
 def export(
@@ -167,11 +158,8 @@ def export(
             with new_file(out) as file:
                 file.writelines(lines)
         except OSError as error:
-            raise InputError(
-                f"cannot be written ({error.strerror})",
-                where=str(out),
-                remedy="choose another --out",
-            ) from error
+            problem = f"cannot be written ({error.strerror})"
+            raise InputError(problem, where=str(out), remedy="choose another --out") from error
         echo(f"{out}: {counted(reader.progress()['total'], 'item')}")
 
 

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from branchwise.agents.restraints import Restraints
-from branchwise.base.keys import Keys
 from branchwise.base.numbers import number
 from branchwise.base.text import printable
 from branchwise.commands.declared_options import with_options
@@ -80,36 +79,26 @@ def fork(
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(RunView.open(run))) for run in (path, made)]
         if not printed and sys.stdin.isatty() and output().isatty():
-            _open_app(runs, question, epoch, keys)
+            TraceApp(runs, start=OpenQuestion(question, epoch, compare=True), keys=keys).run()
         else:
             _print(runs, question, epoch)
     sys.exit(int(failed))
 
 
 def _run(path: Path, patience: PatienceOptions) -> bool:
-    """Run the rest and score it as `branchwise run` does; returns whether the item failed.
-
-    Exits with 1 if it stopped early.
-    """
+    """Run the rest and score it; returns whether the item failed. Exits with 1 if it stopped."""
     allow_open_files(1, several=True)
     restraints = Restraints(outages=patience.outages)
     with RunProgress(1, outages=restraints.outages) as progress:
         state = run_fork(path, observer=progress, restraints=restraints).state
     if state.stopped:
-        error_console().print(
-            f"Stopped: {state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {shlex.quote(str(_from_here(path)))}",
-            markup=False,
-            soft_wrap=True,
-        )
+        again = f"branchwise resume {shlex.quote(str(_from_here(path)))}"
+        text = f"Stopped: {state.stopped}. Nothing is lost; continue with:\n  {again}"
+        error_console().print(text, markup=False, soft_wrap=True)
         sys.exit(1)
     scored = score_and_save(path, ScoringSettings())
     exit_if_in_vain(scored.settled, scored.scores)
     return state.failed > 0
-
-
-def _open_app(runs: list[RunView], question: str, epoch: int, keys: Keys) -> None:
-    TraceApp(runs, start=OpenQuestion(question, epoch, compare=True), keys=keys).run()
 
 
 def _print(runs: list[RunView], question: str, epoch: int) -> None:
@@ -119,7 +108,6 @@ def _print(runs: list[RunView], question: str, epoch: int) -> None:
 
 
 def _comparison(runs: list[RunView], question: str, epoch: int) -> Iterator[str]:
-    """Scores and answers of both, and how to look at them."""
     for run in runs:
         row = run.find(question, epoch)
         assert row is not None

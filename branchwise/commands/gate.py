@@ -54,7 +54,11 @@ def gate_runs(
     before, after = _scores(base), _scores(new)
     chosen = [key.strip() for key in metrics.split(",")] if metrics is not None else None
     for key in chosen or ():
-        _check_known(key, before, after)
+        for scores in (before, after):
+            if key not in (known := list(scores.aggregates["all"])):
+                remedy = did_you_mean(key, known, most=2)
+                problem = f"there is no metric {key[:80]!r}"
+                raise InputError(problem, where="--metrics", remedy=remedy)
     result = gate(before, after, metrics=chosen, margin=margin, drop=drop)
     if junit is not None:
         write_named(junit, junit_xml(result, before, new.resolve().name))
@@ -72,14 +76,6 @@ def _scores(path: Path) -> Scores:
     with ScoringProgress():
         settings = ScoringSettings(None, prices_of(path), asks=False, saves=False)
         return score_answers(path, settings).scores
-
-
-def _check_known(key: str, *runs: Scores) -> None:
-    for scores in runs:
-        known = list(scores.aggregates["all"])
-        if key not in known:
-            what = f"there is no metric {key[:80]!r}"
-            raise InputError(what, where="--metrics", remedy=did_you_mean(key, known, most=2))
 
 
 def _names(scores: Scores) -> dict[str, str]:
@@ -100,22 +96,18 @@ def reasons(gated: Gated) -> list[str]:
     difference = gated.difference
     if difference.difference is None:
         return ["is in no question of both"]
-    p = difference.corrected_p
-    ends = interval(difference.low, difference.high)
-    lines = [
-        f"{number(difference.base)} to {number(difference.other)}, "
-        f"{signed(difference.difference)} {ends} "
-        f"({'no test' if p is None else p_value(p)}, n = {difference.n})"
-    ]
+    p, ends = difference.corrected_p, interval(difference.low, difference.high)
+    means = f"{number(difference.base)} to {number(difference.other)}"
+    test = f"({'no test' if p is None else p_value(p)}, n = {difference.n})"
+    lines = [f"{means}, {signed(difference.difference)} {ends} {test}"]
     if gated.verdict == "worse":
         return lines
     if gated.power is None:
         is_same = difference.n > 1 and not difference.higher + difference.lower
         return [*lines, "the same on every question"] if is_same else lines
     power = f"a drop of {number(gated.drop)} would show with probability {number(gated.power)}"
-    enough = gated.enough
-    more = f"; {enough:,} questions make it {number(ENOUGH_POWER)}" if enough else ""
-    return [*lines, power + more]
+    enough = f"; {gated.enough:,} questions make it {number(ENOUGH_POWER)}" if gated.enough else ""
+    return [*lines, power + enough]
 
 
 def junit_xml(result: GateResult, scores: Scores, name: str) -> bytes:

@@ -129,8 +129,7 @@ def query(
         kg.close()
     if json_output:
         rows = [[term and term._asdict() for term in row] for row in answer.rows]
-        facts = asdict(replace(answer, rows=()))
-        print_json(facts | {"rows": rows})
+        print_json(asdict(replace(answer, rows=())) | {"rows": rows})
         return
     print_answer(answer, source)
 
@@ -193,11 +192,9 @@ def make(
     named = [name.strip() for name in domains.split(",") if name.strip()]
     with ProgressBar("writing", "entities") as progress:
         made = make_world(out, entities, seed, ambiguity, named, progress)
-    sizes = made.sizes
-    echo(
-        f"{out}: {entities:,} entities, {sizes.statements:,} statements, "
-        f"{sizes.passages:,} passages, {sizes.shared_names:,} shared names"
-    )
+    counts = f"{entities:,} entities, {made.sizes.statements:,} statements"
+    names = f"{made.sizes.passages:,} passages, {made.sizes.shared_names:,} shared names"
+    echo(f"{out}: {counts}, {names}")
     echo(f"next: branchwise world info {out}")
     echo(f"      branchwise corpus index {out} --kind bm25")
 

@@ -97,39 +97,37 @@ def solve(
         raise InputError("explains minimal groups", where="--explain", remedy="leave out --gold")
     answered = _answered(read_conditions(file), scenario or [], gold, explain=explain)
     if json_output:
-        print_json([answer_record(*one) for one in answered])
+        print_json([answer_record(*answer) for answer in answered])
         return
     last = None
-    for one, problem, answer, solution in answered:
-        if one is not last:
-            for line in scenario_lines(one, problem, explain=explain):
-                echo(printable(line))
-        last = one
-        for line in answer_lines(problem, answer, solution):
+    for scenario_, problem, answer, solution in answered:
+        lines = [*answer_lines(problem, answer, solution)]
+        if scenario_ is not last:
+            lines[:0] = scenario_lines(scenario_, problem, explain=explain)
+        last = scenario_
+        for line in lines:
             echo(printable(line))
 
 
-def _check_known(found: ConditionsSet, scenario: Scenario) -> None:
-    """Raise InputError for a scenario of which the answers are given, and nothing can be solved."""
-    if lacks := found.lacks(scenario):
-        what = f"its {' and '.join(lacks)} are not known"
-        raise InputError(what, where=found.place(scenario), remedy="add them to the file")
+def _check_known(documents: ConditionsSet, scenario: Scenario) -> None:
+    if lacks := documents.lacks(scenario):
+        problem = f"its {' and '.join(lacks)} are not known"
+        raise InputError(problem, where=documents.place(scenario), remedy="add them to the file")
 
 
 def _answered(
-    found: ConditionsSet, ids: list[str], gold: str, *, explain: bool
+    documents: ConditionsSet, ids: list[str], gold: str, *, explain: bool
 ) -> Iterator[tuple[Scenario, ConditionsProblem, ConditionsAnswer, Solution | None]]:
-    """Each question with its answer, and how it is solved where that is to be explained."""
-    known = {scenario.id: scenario for scenario in found.scenarios}
+    known = {scenario.id: scenario for scenario in documents.scenarios}
     for id in ids:
         if id not in known:
-            what = f"there is no scenario {id!r}"
-            raise InputError(what, where=found.path, remedy=did_you_mean(id, known))
+            remedy = did_you_mean(id, known)
+            raise InputError(f"there is no scenario {id!r}", where=documents.path, remedy=remedy)
     for scenario in (known[id] for id in ids or known):
-        _check_known(found, scenario)
+        _check_known(documents, scenario)
         for kind in scenario.kinds:
-            problem = found.problem(scenario, kind)
-            place = f"{found.place(scenario)}, {kind}"
+            problem = documents.problem(scenario, kind)
+            place = f"{documents.place(scenario)}, {kind}"
             if gold == "authors":
                 yield scenario, problem, authors_gold(problem, place), None
             else:
@@ -212,18 +210,18 @@ def control(
     _print_statistics(single)
 
 
-def _write(out: Path, found: ConditionsSet) -> None:
-    write_named(out, orjson.dumps(conditions_record(found), option=orjson.OPT_INDENT_2) + b"\n")
-    echo(f"{out}: {len(found.documents):,} documents, {len(found.scenarios):,} scenarios")
+def _write(out: Path, made: ConditionsSet) -> None:
+    write_named(out, orjson.dumps(conditions_record(made), option=orjson.OPT_INDENT_2) + b"\n")
+    echo(f"{out}: {len(made.documents):,} documents, {len(made.scenarios):,} scenarios")
 
 
 def _print_statistics(
-    found: ConditionsSet, gold: str = "minimal", *, json_output: bool = False
+    documents: ConditionsSet, gold: str = "minimal", *, json_output: bool = False
 ) -> None:
-    questions = questions_of(found)
-    counted = describe_conditions(found, questions)
-    balance = answer_balance(found, questions)
-    differences = _differences(found) if gold == "authors" else None
+    questions = questions_of(documents)
+    counted = describe_conditions(documents, questions)
+    balance = answer_balance(documents, questions)
+    differences = _differences(documents) if gold == "authors" else None
     if json_output:
         record = statistics_record(counted, balance)
         print_json(record | ({"authors": differences} if differences else {}))
@@ -234,12 +232,11 @@ def _print_statistics(
         console().print(differences_table(differences))
 
 
-def _differences(found: ConditionsSet) -> Differences:
-    """By kind of question, how many there are, and how many the authors' program answers
-    otherwise, in the short answer and in the groups."""
+def _differences(documents: ConditionsSet) -> Differences:
+    """By kind of question, how many answers of the authors' program differ, short and in groups."""
     counts: Differences = {}
-    ours = _answered(found, [], "minimal", explain=False)
-    theirs = _answered(found, [], "authors", explain=False)
+    ours = _answered(documents, [], "minimal", explain=False)
+    theirs = _answered(documents, [], "authors", explain=False)
     for (_, problem, our, _), (_, _, their, _) in zip(ours, theirs, strict=True):
         count = counts.setdefault(problem.kind, {"questions": 0, "short answers": 0, "groups": 0})
         count["questions"] += 1
@@ -257,8 +254,8 @@ def _reworded(
         with ProgressBar("writing", "texts") as progress:
             reworded, slips = reword(drafts, lambda prompts: writer.replies(prompts, progress))
     except ModelError as error:
-        message = printable(one_line(str(error)))
-        typer.echo(f"branchwise: the writer failed: {message}", err=True)
+        line = printable(one_line(str(error)))
+        typer.echo(f"branchwise: the writer failed: {line}", err=True)
         typer.echo(f"its replies so far are in {replies_file(out)}; run this again", err=True)
         raise typer.Exit(1) from None
     echo(f"replies of the writer: {writer.fresh:,} new, {writer.kept:,} kept")
@@ -270,18 +267,16 @@ def _reworded(
 
 
 ROLE = "writer"
-SUFFIX = ".replies.sqlite"
 
 
 def replies_file(out: Path) -> Path:
     """Where the replies for a file are kept: beside it."""
-    return out.with_name(out.name + SUFFIX)
+    return out.with_name(f"{out.name}.replies.sqlite")
 
 
 @dataclass
 class BulkWriter:
-    """A model's replies to many prompts, kept in the file `kept_in`: what was answered once is not
-    asked again, also by a later process. `fresh` and `kept` count them."""
+    """A model's replies to many prompts; what was answered once is kept and not asked again."""
 
     spec: ModelSpec
     kept_in: Path
@@ -292,37 +287,29 @@ class BulkWriter:
     kept: int = 0
 
     def replies(self, prompts: Sequence[str], progress: RequestProgress) -> list[str | None]:
-        """The text of each reply; None where the model failed for it.
-
-        Raises ModelError where it would fail for all others as well. What came is kept.
-        """
+        """The text of each reply, None where the model failed. Raises ModelError if for all."""
         return asyncio.run(self._replies(prompts, progress))
 
     async def _replies(self, prompts: Sequence[str], progress: RequestProgress) -> list[str | None]:
+        from langchain_core.messages import HumanMessage
+
         caller = ModelCaller(self.spec, Decoding(api=self.api), Prompts.load(), keys=self.keys)
+
+        async def reply(prompt: str) -> str | None:
+            try:
+                return str((await asking.ask([HumanMessage(prompt)])).message.text)
+            except ModelError as error:
+                if error.is_everywhere:
+                    raise
+                return None
+
         with StoredJudgements(self.kept_in) as judgements:
             asking = Consultant(caller, judgements, ROLE, partial(check_ready, keys=self.keys))
+            pace = self.concurrency
             try:
-                texts = await asking.each(
-                    prompts,
-                    lambda prompt: _reply(asking, prompt),
-                    concurrency=self.concurrency,
-                    progress=progress,
-                )
+                texts = await asking.each(prompts, reply, concurrency=pace, progress=progress)
             finally:
                 self.fresh = asking.consulted.fresh.calls
                 self.kept = asking.consulted.cached.calls
                 await caller.aclose()
         return [texts[prompt] for prompt in prompts]
-
-
-async def _reply(asking: Consultant, prompt: str) -> str | None:
-    from langchain_core.messages import HumanMessage
-
-    try:
-        reply = await asking.ask([HumanMessage(prompt)])
-    except ModelError as error:
-        if error.is_everywhere:
-            raise
-        return None
-    return str(reply.message.text)

@@ -120,11 +120,8 @@ def read_tools(given: list[str]) -> tuple[str, ...]:
     if NO_TOOLS not in given:
         return tuple(given)
     if set(given) != {NO_TOOLS}:
-        raise InputError(
-            f"{NO_TOOLS} is given beside other tools",
-            where="--tool",
-            remedy="leave it out, or give it alone",
-        )
+        problem = f"{NO_TOOLS} is given beside other tools"
+        raise InputError(problem, where="--tool", remedy="leave it out, or give it alone")
     return ()
 
 

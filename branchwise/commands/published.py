@@ -46,23 +46,23 @@ def list_benchmarks(json_output: AsJson = False) -> None:
     """
     known = [published(name) for name in benchmarks()]
     if json_output:
-        names = ({"name": one.benchmark, "paper": one.paper} for one in known)
-        facts = (one.about.model_dump(mode="json") for one in known)
+        names = ({"name": each.benchmark, "paper": each.paper} for each in known)
+        facts = (each.about.model_dump(mode="json") for each in known)
         print_json([name | about for name, about in zip(names, facts, strict=True)])
         return
     screen = console()
-    for one in known:
-        heading = f"{one.benchmark}: {one.about.title} ({one.paper})"
+    for benchmark in known:
+        heading = f"{benchmark.benchmark}: {benchmark.about.title} ({benchmark.paper})"
         screen.print(heading, style="bold", markup=False, soft_wrap=not screen.is_terminal)
-        for line in _lines(one, screen.width if screen.is_terminal else None):
+        for line in _lines(benchmark, screen.width if screen.is_terminal else None):
             screen.print(line, markup=False, soft_wrap=True)
         screen.print()
 
 
-def _lines(one: Published, width: int | None) -> Iterator[str]:
+def _lines(benchmark: Published, width: int | None) -> Iterator[str]:
     """A fact a line, continued below itself where the terminal ends."""
     for key, words in _WORDS.items():
-        value = getattr(one.about, key)
+        value = getattr(benchmark.about, key)
         text = ", ".join(value) if isinstance(value, tuple) else value
         first, *more = wrap(text, max(20, width - 12)) if width else [text]
         yield f"  {words:<9} {first}"
@@ -94,14 +94,12 @@ def chosen_published(
     """What was published of the benchmark, by default of the runs' own. Raises InputError."""
     if benchmark == _NONE:
         return None
-    found = published_beside(marks_of(runs), benchmark)
+    beside = published_beside(marks_of(runs), benchmark)
     tasks = dict.fromkeys(run.scores.scorer.task for _, run in runs)
-    if found and benchmark and not tasks.keys() & {table.task for table in found.tables}:
-        raise InputError(
-            f"what is published of {benchmark} was not scored as {', '.join(tasks)}",
-            remedy="leave out --published",
-        )
-    return found
+    if beside and benchmark and not tasks.keys() & {table.task for table in beside.tables}:
+        problem = f"what is published of {benchmark} was not scored as {', '.join(tasks)}"
+        raise InputError(problem, remedy="leave out --published")
+    return beside
 
 
 def printed_published(
@@ -111,8 +109,7 @@ def printed_published(
     *,
     full: bool,
 ) -> Published | None:
-    """What of it a terminal shows: what was asked for, and with `full` that of the same questions:
-    between one's own tables, a screen of other numbers is in the way."""
+    """What of it a terminal shows: what was asked for; with `full`, of the same questions."""
     asked = benchmark is not None
     return beside if asked or (full and not are_generated(marks_of(runs))) else None
 

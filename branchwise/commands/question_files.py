@@ -69,10 +69,7 @@ def check(
         if not checked.rows or "unreadable" not in checked.counts:
             raise
         fix = None  # nothing was written: the file cannot be read to its end
-    if json_output:
-        _print_json(checked, fix)
-    else:
-        _print(checked, fix)
+    (_print_json if json_output else _print)(checked, fix)
     left = sum(checked.counts.values()) - (sum(checked.mended.values()) if fix else 0)
     if left:
         raise typer.Exit(1)
@@ -147,8 +144,7 @@ def check_place(out: Path, *, overwrite: bool = True, option: str = "--out") -> 
 
 
 def write_questions(out: Path, questions: Iterable[PlacedQuestion]) -> int:
-    """Write questions as JSONL in our own format; returns how many. Raises InputError, and writes
-    no file, where one would not be read back as it is."""
+    """Write questions as JSONL; returns how many. Raises InputError, and writes no file."""
     count = 0
     with new_file(out) as stream:
         for placed in questions:
@@ -187,21 +183,16 @@ def _summary(checked: SetCheck, fix: Path | None) -> Iterable[str]:
         if left := mistakes - mended:
             yield f"  yours to mend: {counted(left, 'mistake')}, as above"
     elif mended:
-        words = " ".join(shlex.quote(word) for word in checked.source.words)
+        words = shlex.join(checked.source.words)
         yield f"next: branchwise questions check {words} --fix FILE   # mends {mended:,} of them"
 
 
 def _print_json(checked: SetCheck, fix: Path | None) -> None:
-    mistakes = [
-        {
-            "kind": mistake.kind,
-            "where": mistake.error.where,
-            "what": mistake.error.what,
-            "remedy": mistake.error.remedy,
-            "mended": mistake.mended,
-        }
-        for mistake in checked.mistakes
-    ]
+    mistakes = []
+    for mistake in checked.mistakes:
+        error = mistake.error
+        words = {"where": error.where, "what": error.what, "remedy": error.remedy}
+        mistakes.append({"kind": mistake.kind, **words, "mended": mistake.mended})
     record = {
         "source": checked.source.text,
         "questions": checked.rows,

@@ -22,7 +22,7 @@ from branchwise.commands.question_files import (
 )
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.loaders import load_questions
-from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.questions import Question
 from branchwise.eval.human_review import (
     HumanGrade,
     HumanReview,
@@ -90,7 +90,11 @@ def review(
         echo(f"{csv}: {counted(len(opened.questions), 'question')}")
     if corrected_file:
         check_place(corrected_file, overwrite=overwrite, option="--corrected")
-        _write_corrected(opened, questions, corrected_file)
+        kept, left_out = corrected(opened, questions)
+        write_questions(corrected_file, map(made_here, kept))
+        for line in left_out:
+            echo(f"left out: {printable(line)}")
+        echo(f"{corrected_file}: {counted(len(kept), 'question')}")
     halves = {"one reading": False, "ambiguous": True}
     tables = {half: tabulate(opened, ambiguous=value) for half, value in halves.items()}
     if json_output:
@@ -102,7 +106,6 @@ def review(
 
 
 def _take(opened: HumanReview, file: Path) -> None:
-    """Keep the grades of a CSV; none where one of them is wrong."""
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -115,16 +118,7 @@ def _take(opened: HumanReview, file: Path) -> None:
     echo(f"{opened.path}: grades of {counted(len(grades), 'question')} taken from {file}")
 
 
-def _write_corrected(opened: HumanReview, questions: QuestionSet, file: Path) -> None:
-    kept, left_out = corrected(opened, questions)
-    write_questions(file, map(made_here, kept))
-    for line in left_out:
-        echo(f"left out: {printable(line)}")
-    echo(f"{file}: {counted(len(kept), 'question')}")
-
-
 def _user() -> str:
-    """Who is logged in. Raises InputError where the system has no name for them."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -132,7 +126,6 @@ def _user() -> str:
 
 
 def _share(sample: str | None) -> float | None:
-    """The share that `5%` or `.05` means. Raises InputError."""
     if sample is None:
         return None
     try:
@@ -140,8 +133,8 @@ def _share(sample: str | None) -> float | None:
     except ValueError:
         share = 0
     if not 0 < share <= 1:
-        what = f"{sample[:40]!r} is no share of the questions"
-        raise InputError(what, where="--sample", remedy="write a share such as 5% or .05")
+        problem = f"{sample[:40]!r} is no share of the questions"
+        raise InputError(problem, where="--sample", remedy="write a share such as 5% or .05")
     return share
 
 
@@ -154,8 +147,6 @@ class _LeaveError(Exception):
 
 
 class _Dialogue:
-    """One rater at the terminal, question by question."""
-
     def __init__(self, review: HumanReview, rater: str, corpus: Corpus | None) -> None:
         self.review, self.rater, self.corpus = review, rater, corpus
         self._rows = {corpus.id(row): row for row in range(len(corpus))} if corpus else {}
@@ -181,7 +172,6 @@ class _Dialogue:
         echo(f"{sum(self._graded())} of {count} graded; --table compares the raters")
 
     def _graded(self) -> list[bool]:
-        """Of each question of the sample, whether this rater has graded all of it."""
         grades = self.review.grades(self.rater)
         return [
             grades.get((self.rater, question.id), HumanGrade()).is_complete(question)
@@ -212,7 +202,6 @@ class _Dialogue:
             show(f"  {counted(len(question.support), 'passage')} behind them: --corpus DIR", "dim")
 
     def _grade(self, question: Question) -> None:
-        """Ask for each part, and keep each when it is given. Raises _LeaveError."""
         grade = self.review.grades(self.rater).get((self.rater, question.id), HumanGrade())
 
         def keep(**given: object) -> None:
@@ -245,7 +234,6 @@ def _asked(text: str, choices: str, before: object) -> str:
 
 
 def _typed(prompt: str) -> str:
-    """A line of the rater's; the end of their input, or Ctrl-C, quits."""
     echo(prompt, newline=False)
     try:
         line = sys.stdin.readline()

@@ -191,15 +191,14 @@ def info(
     if id is not None:
         chosen = next((question for question in questions if question.id == id), None)
         if chosen is None:
-            what = f"no question has the id {printable(id)!r}"
-            raise InputError(what, where=source, remedy="correct --id")
+            problem = f"no question has the id {printable(id)!r}"
+            raise InputError(problem, where=source, remedy="correct --id")
         for line in question_lines(chosen):
             echo(printable(line))
         return
     statistics = describe_questions(questions)
     if figures:
-        drawn = question_figures(statistics)
-        write_folder(figures, drawn)
+        write_folder(figures, drawn := question_figures(statistics))
         line = f"written: {figures}: {', '.join(drawn)}"
         progress_console().print(line, markup=False, soft_wrap=True)
     if json_output:
@@ -208,23 +207,20 @@ def info(
         print_statistics(statistics)
 
 
-def _complain(what: str, error: Exception) -> None:
-    """Print a failure of a server in one line."""
-    said = one_line(str(error))
-    typer.echo(f"branchwise: {what}: {printable(said)}", err=True)
+def _complain(failure: str, error: Exception) -> None:
+    typer.echo(f"branchwise: {failure}: {printable(one_line(str(error)))}", err=True)
 
 
 def _made(
     source: FactSource, settings: Settings, tally: GenerationTally, words: Verbalizer
 ) -> Iterator[Question]:
-    """Questions as they are made, with progress. A failing server ends them; earlier ones are
-    kept."""
-    found = generate_questions(
+    """Questions as they are made, with progress, until a server fails."""
+    questions = generate_questions(
         source.facts, source.names, settings, tally=tally, support=source.support, words=words
     )
     with ProgressBar("generating", "questions") as progress:
         try:
-            for done, question in enumerate(found, start=1):
+            for done, question in enumerate(questions, start=1):
                 progress(done, settings.questions)
                 yield question
         except TextModelError as error:
@@ -244,16 +240,13 @@ def _write(out: Path, questions: Iterator[Question]) -> None:
 
 
 def _report(out: Path, tally: GenerationTally, words: Verbalizer, settings: Settings) -> None:
-    """Print the result. Exits with 1 if there are fewer questions than requested."""
     for line in summary(tally, words.strayed):
         echo(line)
     if tally.accepted < settings.questions:
         why = f"; given up: {', '.join(tally.exhausted)}" if tally.exhausted else ""
         written = f", which are in {out}" if tally.accepted else ""
-        wanted = counted(settings.questions, "question")
-        typer.echo(
-            f"branchwise: only {tally.accepted:,} of {wanted} could be made{written}{why}", err=True
-        )
+        count = f"{tally.accepted:,} of {counted(settings.questions, 'question')}"
+        typer.echo(f"branchwise: only {count} could be made{written}{why}", err=True)
         raise typer.Exit(1)
     echo(f"{out}: {counted(tally.accepted, 'question')}")
     echo(f"next: branchwise questions info {out}")

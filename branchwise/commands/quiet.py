@@ -1,5 +1,4 @@
-"""What every command has: `--quiet` (only the exit code, errors, and JSON where it is asked for),
-help of a screen, a standard output for its results alone, and what it refuses of its numbers."""
+"""What every command has: `--quiet`, short help, results alone on standard output."""
 
 import math
 import os
@@ -17,11 +16,7 @@ from branchwise.report.terminal.console import echo, results_alone, without_prog
 
 
 def check_numbers(command: click.Command, ctx: click.Context) -> None:
-    """Refuse nan, inf and whole numbers beyond 64 bits, which JSON and stores cannot hold.
-
-    Click's ranges let nan pass, since every comparison with it is false, and inf where a range has
-    no upper limit.
-    """
+    """Refuse nan, inf and numbers beyond 64 bits, which click's ranges may let pass."""
     for param in command.get_params(ctx):
         value = ctx.params.get(param.name or "")
         if isinstance(value, float) and not math.isfinite(value):
@@ -61,7 +56,8 @@ def _quiet(kind: type[TyperCommand]) -> type[TyperCommand]:
             return [*own, _option(), *more, last]
 
         def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-            options = [one for one in self.get_params(ctx) if isinstance(one, TyperOption)]
+            parameters = self.get_params(ctx)
+            options = [each for each in parameters if isinstance(each, TyperOption)]
             if len(options) <= _MOST_OPTIONS or ctx.meta.get(_ALL):
                 super().format_help(ctx, formatter)
                 return
@@ -95,7 +91,6 @@ _ALL = "help_all"
 
 
 def _short(option: TyperOption) -> tuple[str, str]:
-    """The option with what its value is called, and the first sentence of its help."""
     number = isinstance(option.type, click.types.IntParamType | click.types.FloatParamType)
     value = "" if option.is_flag else option.metavar or ("N" if number else "WORD")
     if isinstance(option.type, click.Path):

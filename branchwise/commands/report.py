@@ -108,15 +108,14 @@ def report(
     wanted = tuple(name for names in tables or () for name in names.split(",") if name)
     exports = Exports(markdown, latex, csv, figures, wanted, width, intervals)
     exports.check()
-    groupings = tuple(one for name in by or () for one in name.split(","))
+    groupings = tuple(name for names in by or () for name in names.split(","))
     for name in groupings:
         if name != BY_CONDITIONS:
             check_grouping(name)
     chosen_runs = named_runs(paths, base, systems or ())
     priced = price.priced if price.prices else None
-    settings = ScoringSettings(
-        scoring.chosen, priced, asks=False, saves=False, metrics=scoring.metrics
-    )
+    own = scoring.metrics
+    settings = ScoringSettings(scoring.chosen, priced, asks=False, saves=False, metrics=own)
     runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])
     say(failure_lines([run.scores for _, run in runs]))
@@ -146,45 +145,39 @@ def _reports(
     published: str | None,
     beside: Published | None,
 ) -> list[StudyReport]:
-    """One report, or one for each task of the runs, with what was published of its benchmark."""
     if len({run.scores.scorer.task for _, run in runs}) == 1:
         return [replace(report_of_runs(runs, named.title, named.records), published=beside)]
     reports = reports_of_tasks(runs, named.records)
-    return reports if published is None else [replace(one, published=beside) for one in reports]
+    return reports if published is None else [replace(of, published=beside) for of in reports]
 
 
 def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, ScoredAnswers]]) -> None:
-    """Raise InputError if no run can be broken down so, or at all as its answers are sentences."""
     if BY_CONDITIONS in groupings:
         if not any(run.scores.scorer.scored_task.is_graded for _, run in runs):
-            raise InputError(
-                "only answers in free text are broken down by conditions",
-                remedy="--by branches says the same of others",
-            )
+            problem = "only answers in free text are broken down by conditions"
+            raise InputError(problem, remedy="--by branches says the same of others")
         groupings = [name for name in groupings if name != BY_CONDITIONS]
     tasks = {run.scores.scorer.task: run.scores.scorer.scored_task for _, run in runs}
     known = [name for task in tasks.values() for name in groupings_of(task)]
     for name in groupings:
         if name.startswith(META):
-            items = (one for _, run in runs for one in run.answered)
+            items = (item for _, run in runs for item in run.answered)
             keys = dict.fromkeys(f"{META}{key}" for item in items for key in item.question.meta)
             if name not in keys:
                 remedy = did_you_mean(name, keys) if keys else "the questions have no meta"
                 raise InputError(f"no question has {name[:80]!r}", where="--by", remedy=remedy)
             continue
         if not known:
-            what = f"the task {', '.join(tasks)} has no breakdowns"
-            raise InputError(what, remedy="leave out --by")
+            problem = f"the task {', '.join(tasks)} has no breakdowns"
+            raise InputError(problem, remedy="leave out --by")
         if name not in known:
-            what = f"the task {', '.join(tasks)} is not broken down by {name}"
-            raise InputError(what, remedy=f"it is by {', '.join(dict.fromkeys(known))}")
+            problem = f"the task {', '.join(tasks)} is not broken down by {name}"
+            raise InputError(problem, remedy=f"it is by {', '.join(dict.fromkeys(known))}")
 
 
 def _systems(runs: Sequence[tuple[str, ScoredAnswers]], named: NamedRuns) -> list[SystemReport]:
-    """What is printed; a run that is given twice is numbered."""
     names = distinct_names(name for name, _ in runs)
-    scored = (run for _, run in runs)
-    return systems_of_runs([*zip(names, scored, strict=True)], named.records)
+    return systems_of_runs([*zip(names, (run for _, run in runs), strict=True)], named.records)
 
 
 def print_aggregates(runs: Sequence[tuple[str, object]], systems: Sequence[SystemReport]) -> None:
@@ -192,28 +185,18 @@ def print_aggregates(runs: Sequence[tuple[str, object]], systems: Sequence[Syste
     same_task = len({system.scores.scorer.task for system in systems}) == 1
     compared = compare_with_bases(systems) if same_task else {}
     several = len({system.base for system in systems}) > 1
-    summaries = [
-        {
-            "name": name,
-            **(
-                {"model": system.model, "setting": system.setting, "base": system.base}
-                if several
-                else {}
-            ),
-            "path": str(path),
-            **_summary(system.run),
-            "comparison": compared[system.name].to_json() if system.name in compared else None,
-        }
-        for (name, path), system in zip(runs, systems, strict=True)
-    ]
+    summaries = []
+    for (name, path), system in zip(runs, systems, strict=True):
+        of = {"model": system.model, "setting": system.setting, "base": system.base}
+        change = compared[system.name].to_json() if system.name in compared else None
+        about = {"name": name, **(of if several else {}), "path": str(path)}
+        summaries.append({**about, **_summary(system.run), "comparison": change})
     print_json(summaries)
 
 
 def _write_html(reports: Sequence[StudyReport], path: Path) -> None:
-    if len(reports) == 1:
-        page = render_html(reports[0])
-    else:
-        page = render_reports(reports, ", ".join(one.title for one in reports))
+    title = ", ".join(report.title for report in reports)
+    page = render_html(reports[0]) if len(reports) == 1 else render_reports(reports, title)
     if path == PRINTED:
         echo(page, newline=False)
         return
@@ -230,16 +213,13 @@ def _read(path: Path, settings: ScoringSettings) -> ScoredAnswers:
 
 
 def _warn_if_not_comparable(runs: Sequence[Scores]) -> None:
-    """Say on standard error where runs of one task hold different questions."""
     asked: dict[str, set[frozenset[str]]] = {}
     for scores in runs:
         ids = frozenset(item.id for item in scores.items)
         asked.setdefault(scores.scorer.task, set()).add(ids)
     if any(len(different) > 1 for different in asked.values()):
-        error_console().print(
-            "The runs do not hold the same questions: their means are not comparable.",
-            soft_wrap=True,
-        )
+        text = "The runs do not hold the same questions: their means are not comparable."
+        error_console().print(text, soft_wrap=True)
 
 
 def _summary(run: ScoredAnswers) -> dict[str, object]:

@@ -94,19 +94,14 @@ class Exports:
         """Raise InputError for what can be refused before anything is read."""
         read_width(self.width)
         if self.tables and not (self.markdown or self.latex or self.csv):
-            raise InputError(
-                "--tables chooses among the tables of files, and none is asked for",
-                remedy="add --latex, --csv or --markdown",
-            )
+            problem = "--tables chooses among the tables of files, and none is asked for"
+            raise InputError(problem, remedy="add --latex, --csv or --markdown")
 
     def write(self, reports: Sequence[StudyReport]) -> None:
-        """Write the files, each made before any is written, and list them on standard error. Of
-        several reports each has a part of the texts and a folder of its own."""
+        """Write the files, made before any is written; each report of several in its folder."""
         needed = self.markdown or self.latex or self.csv
-        made: list[_Made] = [
-            (report, report_tables(report) if needed else ()) for report in reports
-        ]
-        made = _chosen(made, self.tables)
+        pairs = ((report, report_tables(report) if needed else ()) for report in reports)
+        made = _chosen([*pairs], self.tables)
         texts, folders = list(self._texts(made)), list(self._folders(made))
         for path, text in texts:
             if path == PRINTED:
@@ -122,15 +117,14 @@ class Exports:
 
     def _texts(self, made: Sequence[_Made]) -> Iterator[tuple[Path, str]]:
         if self.markdown:
-            yield self.markdown, "\n".join(markdown(*one) for one in made)
+            yield self.markdown, "\n".join(markdown(*report) for report in made)
         if self.latex and self._is_one_file:
-            yield self.latex, latex(_told_apart(made), self._look)
+            yield self.latex, latex(_distinct_tables(made), self._look)
 
     def _folders(self, made: Sequence[_Made]) -> Iterator[tuple[Path, Mapping[str, bytes]]]:
         if self.latex and not self._is_one_file:
-            yield self.latex, latex_files(_told_apart(made), self._look)
-
-        names = slugs([one.title for one, _ in made]) if len(made) > 1 else [""]
+            yield self.latex, latex_files(_distinct_tables(made), self._look)
+        names = slugs([report.title for report, _ in made]) if len(made) > 1 else [""]
         for (report, tables), own in zip(made, names, strict=True):
             if self.csv:
                 yield self.csv / own, csv_files(tables)
@@ -147,20 +141,19 @@ class Exports:
         return LatexLook(read_width(self.width), self.intervals)
 
 
-def _told_apart(made: Sequence[_Made]) -> list[Table]:
+def _distinct_tables(made: Sequence[_Made]) -> list[Table]:
     """The tables of all reports; of several their names and titles begin with the report's."""
     if len(made) == 1:
         return list(made[0][1])
-    names = slugs([one.title for one, _ in made])
+    names = slugs([report.title for report, _ in made])
     return [
-        replace(table, name=f"{name}-{table.name}", title=f"{one.title}: {table.title}")
-        for (one, tables), name in zip(made, names, strict=True)
+        replace(table, name=f"{name}-{table.name}", title=f"{report.title}: {table.title}")
+        for (report, tables), name in zip(made, names, strict=True)
         for table in tables
     ]
 
 
 def _chosen(made: list[_Made], names: Sequence[str]) -> list[_Made]:
-    """The tables of these names, in this order; a chosen one is printed everywhere."""
     if not names:
         return made
     known = dict.fromkeys(table.name for _, tables in made for table in tables)
@@ -171,8 +164,7 @@ def _chosen(made: list[_Made], names: Sequence[str]) -> list[_Made]:
     chosen: list[_Made] = []
     for report, tables in made:
         by_name = {table.name: replace(table, printed=True) for table in tables}
-        wanted = [by_name[name] for name in dict.fromkeys(names) if name in by_name]
-        chosen.append((report, wanted))
+        chosen.append((report, [by_name[name] for name in dict.fromkeys(names) if name in by_name]))
     return chosen
 
 

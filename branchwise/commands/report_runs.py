@@ -40,16 +40,12 @@ class NamedRuns(NamedTuple):
     def named(self, names: Mapping[str, str]) -> "NamedRuns":
         """With other names, of those that have one in `names`."""
         runs = [(names.get(name, name), path) for name, path in self.runs]
-        renamed = (
-            {
-                "name": names.get(record.name, record.name),
-                "base": names.get(record.base, record.base),
-            }
-            for record in self.records
-        )
-        pairs = zip(self.records, renamed, strict=True)
-        records = tuple(one.model_copy(update=update) for one, update in pairs)
-        return self._replace(runs=runs, records=records)
+        records = []
+        for record in self.records:
+            former = {"name": record.name, "base": record.base}
+            renamed = {field: names.get(name, name) for field, name in former.items()}
+            records.append(record.model_copy(update=renamed))
+        return self._replace(runs=runs, records=tuple(records))
 
     def against(self, base: str) -> "NamedRuns":
         """With one base for all, which comes first."""
@@ -61,9 +57,13 @@ class NamedRuns(NamedTuple):
 def named_runs(
     paths: Sequence[Path], base: str | None = None, systems: Sequence[str] = ()
 ) -> NamedRuns:
-    """The runs of a study, in its order, if its folder is the only one given, else these runs;
-    `base` and `systems` as of the options."""
-    runs, names = _found(paths), _read_names(systems)
+    """The runs of a study, if its folder is the only one given, else these runs."""
+    if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
+        study = StudyFolder.open(paths[0])
+        runs = NamedRuns(study.runs(), study.record.name, study.record.systems)
+    else:
+        runs = NamedRuns([*zip(_labels(paths), paths, strict=True)])
+    names = _read_names(systems)
     known = [name for name, _ in runs.runs]
     for old in names:
         _check_known(old, known, "--systems")
@@ -77,16 +77,9 @@ def named_runs(
     taken = [name for name, _ in renamed.runs]
     for name in names.values():
         if taken.count(name) > 1:
-            what = f"two systems would be called {name[:80]!r}"
-            raise InputError(what, where="--systems", remedy="choose another name")
+            problem = f"two systems would be called {name[:80]!r}"
+            raise InputError(problem, where="--systems", remedy="choose another name")
     return renamed
-
-
-def _found(paths: Sequence[Path]) -> NamedRuns:
-    if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
-        study = StudyFolder.open(paths[0])
-        return NamedRuns(study.runs(), study.record.name, study.record.systems)
-    return NamedRuns(list(zip(_labels(paths), paths, strict=True)))
 
 
 def _labels(paths: Sequence[Path]) -> list[str]:
@@ -102,8 +95,7 @@ def _name(path: Path) -> str:
     study = folder.parent.parent
     if (study / STUDY_FILE).is_file():
         with suppress(InputError):
-            opened = StudyFolder.open(study)
-            for name, run in opened.runs():
+            for name, run in StudyFolder.open(study).runs():
                 if run.resolve() == folder:
                     return name
     return folder.name
@@ -112,7 +104,7 @@ def _name(path: Path) -> str:
 def _read_names(systems: Sequence[str]) -> dict[str, str]:
     """ "base=Baseline,+expansion=Expanded": new names by the old ones. A comma that no name with a
     new one follows belongs to the name before it."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for text in systems:
         parts: list[str] = []
         for part in text.split(","):
@@ -125,21 +117,18 @@ def _read_names(systems: Sequence[str]) -> dict[str, str]:
             if not sign or not old.strip() or not new.strip():
                 remedy = "write base=Baseline,+expansion=Expanded"
                 raise InputError(f"{part[:60]!r} names no system", where="--systems", remedy=remedy)
-            found[old.strip()] = new.strip()
-    return found
+            names[old.strip()] = new.strip()
+    return names
 
 
 def _check_known(name: str, known: Sequence[str], option: str) -> None:
     if name not in known:
-        what = f"there is no system {name[:80]!r}"
-        raise InputError(what, where=option, remedy=did_you_mean(name, known))
+        problem = f"there is no system {name[:80]!r}"
+        raise InputError(problem, where=option, remedy=did_you_mean(name, known))
 
 
 def warn_if_pending(path: Path) -> None:
-    """Say on standard error that a run is incomplete.
-
-    Raises InputError if no item has ended. A study's run is continued with the others.
-    """
+    """Say on standard error that a run is incomplete. Raises InputError if nothing ended."""
     with closing(open_run(path)) as reader:
         counts = reader.progress()
     study = path.resolve().parents[1]
@@ -150,9 +139,6 @@ def warn_if_pending(path: Path) -> None:
             "no item has ended yet", where=str(path), remedy=f"continue with: branchwise {again}"
         )
     if counts["pending"]:
-        error_console().print(
-            f"{path}: {counts['pending']} of {counts['total']} items have not ended and are not "
-            f"counted; continue with: branchwise {again}",
-            markup=False,
-            soft_wrap=True,
-        )
+        left = f"{counts['pending']} of {counts['total']} items have not ended and are not counted"
+        line = f"{path}: {left}; continue with: branchwise {again}"
+        error_console().print(line, markup=False, soft_wrap=True)

@@ -23,7 +23,6 @@ from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, sco
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import QuestionSet
-from branchwise.eval.scores import Scores
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import get_task, gold_of
 from branchwise.graphs.system import System
@@ -37,7 +36,8 @@ from branchwise.runs.experiment import Run, check_run
 from branchwise.runs.options import PaceOptions, RunOptions, ScoreOptions
 from branchwise.runs.scoring.score import ScoringSettings
 from branchwise.runs.store import open_run
-from branchwise.runs.studies.plan import PlanPace, plan_run
+from branchwise.runs.studies.plan import PlanPace, plan_systems
+from branchwise.runs.studies.systems import NamedSystem
 
 _REASONS = 3
 
@@ -80,8 +80,6 @@ def answer_questions(
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A run that is asked for, and what is said of it beforehand."""
-
     system: System
     questions: QuestionSet
     out: Path | None
@@ -113,11 +111,8 @@ class _Wanted:
         with closing(made.open()) as reader:
             digest = reader.meta["system_digest"]
         self._print_plan(digest, made.path, None)
-        console().print(
-            f"\nThe answers are kept; the run itself:\n  branchwise resume {_quoted(made.path)}",
-            markup=False,
-            soft_wrap=True,
-        )
+        text = f"\nThe answers are kept; the run itself:\n  branchwise resume {_quoted(made.path)}"
+        console().print(text, markup=False, soft_wrap=True)
         failures = say_failures([made.path], f"branchwise resume {_quoted(made.path)}")
         sys.exit(1 if failures.failed.items or failures.is_total else 0)
 
@@ -126,8 +121,9 @@ class _Wanted:
         samples = samples_of({name: digest}, folder, source) if digest else {}
         of, priced = self.options, self.options.priced
         pace = PlanPace(of.concurrency, of.max_cost, samples)
-        plan = plan_run(name, self.system, self.questions, of.epochs, self.scoring, priced, pace)
-        print_plan(plan)
+        system, asked = self.system, self.questions
+        named = NamedSystem(name, name, system, {}, system.model, "", name)
+        print_plan(plan_systems(name, [named], asked, of.epochs, self.scoring, priced, pace))
 
 
 def continue_run(
@@ -144,13 +140,12 @@ def continue_run(
 def asks_several(task: str) -> bool:
     """Whether a question of the task may have several conversations at a time."""
     flow = get_task(task).flow
-    return any(one.conversations > 1 for one in (flow, *flow.protocols.values()))
+    return any(each.conversations > 1 for each in (flow, *flow.protocols.values()))
 
 
 def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) -> None:
-    """Let this process hold a connection for each question at a time (`several` with extraction
-    and in pipelines), and the files of so many `runs`, as far as the system goes: many start a
-    process with 256 or 1024 open files and let it ask for more."""
+    """Let this process open what `concurrency` questions (`several`: with requests of their own)
+    and `runs` need, as far as the system goes: many start with 256 or 1024 files."""
     # 1,000 connections at a time are the most that the client opens to a server.
     needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if several else 0) + 8 * runs
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -162,25 +157,27 @@ def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) 
 def finish(
     made: Run, keys: Keys | None = None, *, as_json: bool = False, pace: PaceOptions | None = None
 ) -> None:
-    """Say how the run ended: its scores where it is whole, how to go on where it is not.
-
-    Exits with 1 where it stopped or items failed. `pace`: where it was answered.
-    """
+    """Say how the run ended, its scores or how to go on. Exits with 1 where items failed."""
     if made.state.stopped:
         # The limit of cost itself stays with the run.
         allowance = made.restraints.allowance
         is_spent = isinstance(allowance, Spending) and allowance.has_refused
-        error_console().print(
-            f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {_quoted(made.path)}{' --max-cost HIGHER' if is_spent else ''}"
-            f"{' --retry-failed' if made.state.is_endless else ''}"
-            f"{f' --on {shlex.quote(pace.on)}' if pace and pace.on else ''}"
-            f"{f' --workers {pace.workers}' if pace and pace.workers else ''}",
-            markup=False,
-            soft_wrap=True,
-        )
+        again = f"branchwise resume {_quoted(made.path)}{' --max-cost HIGHER' if is_spent else ''}"
+        again += " --retry-failed" if made.state.is_endless else ""
+        again += f" --on {shlex.quote(pace.on)}" if pace and pace.on else ""
+        again += f" --workers {pace.workers}" if pace and pace.workers else ""
+        text = f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n  {again}"
+        error_console().print(text, markup=False, soft_wrap=True)
         sys.exit(1)
-    show_scores(made, keys, as_json=as_json)
+    settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
+    scored, name = score_and_save(made.path, settings), made.path.resolve().name
+    if as_json:
+        print_json({"name": name, "path": str(made.path), **scored.to_json()})
+    else:
+        print_runs([SystemReport(name, scored)])
+        console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
+        say_next(made.path)
+    exit_if_in_vain(scored.settled, scored.scores)
     if say_failures([made.path], f"branchwise resume {_quoted(made.path)}").failed.items:
         sys.exit(1)
 
@@ -191,8 +188,7 @@ _VARYING = re.compile(r"\d+")
 
 @dataclass
 class Unanswered:
-    """Items without an answer: messages that differ in numbers alone are one reason, in the words
-    of the first. `first`: such an item, with its run."""
+    """Items without an answer by reason: messages that differ in numbers alone are one."""
 
     counts: Counter[str] = field(default_factory=Counter)
     words: dict[str, str] = field(default_factory=dict)
@@ -212,7 +208,8 @@ class Unanswered:
         """The commonest reasons."""
         reasons = self.counts.most_common()
         # As long as a server's sentence and what to do about it, which stands at the end.
-        lines = [f"  {n} x {printable(self.words[one])[:500]}" for one, n in reasons[:_REASONS]]
+        first = reasons[:_REASONS]
+        lines = [f"  {n} x {printable(self.words[reason])[:500]}" for reason, n in first]
         if others := sum(n for _, n in reasons[_REASONS:]):
             lines.append(f"  {others} x other reasons")
         return lines
@@ -220,8 +217,7 @@ class Unanswered:
 
 @dataclass
 class Failures:
-    """Of all items of runs: those that failed, and those with an answer that could not be read
-    (format errors); `cut` were answered with a reply that met the token limit."""
+    """Of all items of runs: failed, unreadable (format errors), and those with a cut reply."""
 
     items: int = 0
     ended: int = 0
@@ -254,8 +250,7 @@ class Failures:
 
 
 def say_failures(runs: Sequence[Path], again: str) -> Failures:
-    """Say on standard error how many items of runs failed, with the commonest reasons and the
-    command that asks again, and how many answers could not be read."""
+    """Say what failed and why, on standard error, with the command that asks `again`."""
     failures = Failures.of(runs)
     of_all, lines = f"of {counted(failures.items, 'item')}", []
     if n := failures.failed.items:
@@ -263,8 +258,7 @@ def say_failures(runs: Sequence[Path], again: str) -> Failures:
         lines += [*failures.failed.lines(), "again with:", f"  {again} --retry-failed"]
     if failures.unreadable.first:
         n, (run, question) = failures.unreadable.items, failures.unreadable.first
-        answers = "an answer" if n == 1 else "answers"
-        count = "counts" if n == 1 else "count"
+        answers, count = ("an answer", "counts") if n == 1 else ("answers", "count")
         lines.append(f"{n} {of_all} gave {answers} that could not be read and {count} 0:")
         look = f"branchwise trace {_quoted(run)} --question={shlex.quote(question)}"
         lines += [*failures.unreadable.lines(), "look at one with:", f"  {look}"]
@@ -274,21 +268,6 @@ def say_failures(runs: Sequence[Path], again: str) -> Failures:
     if lines:
         error_console().print("\n".join(lines), markup=False, soft_wrap=True)
     return failures
-
-
-def show_scores(made: Run, keys: Keys | None = None, *, as_json: bool = False) -> Scores:
-    """Score the run, print the headline metrics and what to type next, or all as JSON."""
-    settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
-    scored, name = score_and_save(made.path, settings), made.path.resolve().name
-    if as_json:
-        document = {"name": name, "path": str(made.path), **scored.to_json()}
-        print_json(document)
-    else:
-        print_runs([SystemReport(name, scored)])
-        console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
-        say_next(made.path)
-    exit_if_in_vain(scored.settled, scored.scores)
-    return scored.scores
 
 
 def _quoted(path: Path) -> str:

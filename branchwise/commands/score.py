@@ -92,7 +92,10 @@ def score(
     priced = options.priced if options.prices or path is None else prices_of(path)
     settings = ScoringSettings.of(options, priced, read_keys(key))
     if path is not None and str(path).startswith(PREFIX) and predictions is None and task is None:
-        _refuse_idle(options, full=full)
+        idle = [flag for name, flag in _IDLE.items() if name in options.model_fields_set]
+        if idle := [*idle, *["--full"] * full]:
+            problem = f"{idle[0]} has no effect on outputs that are graded already"
+            raise InputError(problem, remedy="leave it out")
         file = Path(str(path).removeprefix(PREFIX)).expanduser()
         named_set = read_questions(questions, field, separator) if questions else None
         _score_outputs(file, named_set, settings, as_json=json_output)
@@ -123,21 +126,11 @@ _IDLE = {
     "metrics": "--metric",
     "scan_corpus": "--scan-corpus",
 }
-"""Options that have no effect on the outputs of a paper's authors."""
-
-
-def _refuse_idle(options: JudgingOptions, *, full: bool) -> None:
-    given = [flag for name, flag in _IDLE.items() if name in options.model_fields_set]
-    if given := [*given, *["--full"] * full]:
-        what = f"{given[0]} has no effect on outputs that are graded already"
-        raise InputError(what, remedy="leave it out")
 
 
 def _score_outputs(
     path: Path, questions: QuestionSource | None, settings: ScoringSettings, *, as_json: bool
 ) -> None:
-    """What the authors' outputs give by their own grades; with a judge, how far it agrees with
-    these."""
     outputs = read_outputs(path)
     if isinstance(outputs, dict):
         tables = [averages_table(outputs, path)]
@@ -165,15 +158,15 @@ def _check_outputs(
     settings: ScoringSettings,
 ) -> JudgeCheck:
     if isinstance(outputs, Mapping) or len(outputs) != 1:
-        what = "a judge grades the outputs of one model"
-        raise InputError(what, where=str(path), remedy="leave out --judge and --questions")
+        problem = "a judge grades the outputs of one model"
+        raise InputError(problem, where=str(path), remedy="leave out --judge and --questions")
     if not (settings.choice and settings.check):
-        what = "a judge is to grade outputs again, and it is not clear which judge, or how many"
-        raise InputError(what, remedy="name a --judge, and how many questions: --judge-check N")
+        problem = "a judge is to grade outputs again, and it is not clear which judge, or how many"
+        raise InputError(problem, remedy="name a --judge, and how many questions: --judge-check N")
     if questions is None and outputs[0].experiment == "main":
-        what = "the gold conditions are not in the file"
+        problem = "the gold conditions are not in the file"
         remedy = "name the questions: --questions condambigqa:mcaqa.json"
-        raise InputError(what, where=str(path), remedy=remedy)
+        raise InputError(problem, where=str(path), remedy=remedy)
     asked = load_questions(questions).questions if questions else ()
     stored = outputs[0].requests(asked, questions.text if questions else str(path))
     with _asking(f"branchwise score {shlex.quote(f'{PREFIX}{path}')}", settings) as shown:
@@ -224,8 +217,7 @@ def _asking(command: str, settings: ScoringSettings) -> Iterator[ScoringSettings
             if not progress.asked:
                 raise
             why = "interrupted"
-    options = f" {settings.choice.options}" if settings.choice else ""
-    options += f" {settings.check.options}" if settings.check else ""
+    options = "".join(f" {each.options}" for each in (settings.choice, settings.check) if each)
     options += "".join(f" --key {host}={name}" for host, name in settings.keys.variables.items())
     options += "".join(
         f" --role {shlex.quote(f'{role}.{name}={json.dumps(value)}')}"
@@ -248,8 +240,7 @@ def announcing(prices: Prices | None) -> Announce:
 
 
 def exit_if_in_vain(settled: Settled, *scores: Scores) -> None:
-    """Exit with 1, after the tables, if a model was asked and none of its replies was usable, or if
-    a plug-in's metric failed on an item."""
+    """Exit with 1, after the tables, if no model's reply was usable or a metric failed."""
     if say([*in_vain_lines(settled), *failure_lines(scores)]):
         sys.exit(1)
 
@@ -268,8 +259,7 @@ def print_runs(
     full: bool = False,
     published: Published | None = None,
 ) -> None:
-    """Print the report of scored runs, with what is `published` beside their scores, and what each
-    changes against its base where all are of one task."""
+    """Print the report of scored runs, and their changes where all are of one task."""
     for table in run_report(systems, by, full=full, published=published):
         console().print(table)
     if len(systems) > 1 and len({system.scores.scorer.task for system in systems}) == 1:
@@ -302,10 +292,10 @@ def _score_file(
     named = ["--questions", *questions.words, "--predictions", str(predictions)]
     command = shlex.join(["branchwise", "score", *named, *(["--task", task] if task else [])])
     with _asking(command, settings) as shown:
-        found = score_answers(PredictionsFile(predictions, questions, task), shown)
+        scored = score_answers(PredictionsFile(predictions, questions, task), shown)
     if as_json:
-        print_json({"name": predictions.name, **found.to_json()})
+        print_json({"name": predictions.name, **scored.to_json()})
     else:
-        for table in predictions_report(predictions.name, found, full=full):
+        for table in predictions_report(predictions.name, scored, full=full):
             console().print(table)
-    exit_if_in_vain(found.settled, found.scores)
+    exit_if_in_vain(scored.settled, scored.scores)

@@ -111,9 +111,8 @@ def mcp(
             "this speaks MCP on standard input and output, for a client that starts it "
             "(docs/serving.md); Ctrl-C ends it"
         )
-    listener = (
-        web.listen(*web.parse_address(http, "--http"), "--http") if http is not None else None
-    )
+    address = None if http is None else web.parse_address(http, "--http")
+    listener = web.listen(*address, "--http") if address else None
     # Before anything that might print is loaded.
     streams = None if listener else mcp_server.take_standard_streams()
     keys = read_keys(key)
@@ -136,8 +135,8 @@ def mcp(
         _leave()
 
 
-def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
-    """Serve until Ctrl-C; `what` is said to be served, after the address."""
+def _serve(app: "ASGIApp", listener: "Listener", path: str) -> NoReturn:
+    """Serve until Ctrl-C; `path`: the address's, and what is served there."""
     from branchwise.tools.web_server import MAX_CONNECTIONS, web_server
 
     if not listener.is_local:
@@ -146,7 +145,7 @@ def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
         )
     allow_open_files(MAX_CONNECTIONS)
     _end_at_signals()
-    echo(printable(f"serving {listener.url}{what}; Ctrl-C ends it"))
+    echo(printable(f"serving {listener.url}{path}; Ctrl-C ends it"))
     output().flush()
     web_server(app).run(sockets=[listener.socket])
     _leave()

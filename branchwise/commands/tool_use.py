@@ -40,8 +40,7 @@ _IN_THE_LOOP, _ON_A_THREAD = "in the run's event loop", "on its own thread"
 
 @dataclass(frozen=True)
 class ToolCard:
-    """`schema` is what a model sees, `section` what the system prompt adds, `injected` what fills
-    the parameters that it does not see, `source` where the code is, and its identity."""
+    """What a model sees (`schema`), the prompt's `section`, what fills `injected` parameters."""
 
     name: str
     schema: Mapping[str, Any]
@@ -68,13 +67,13 @@ class ToolCard:
         if self.settings is not None:
             required = self.settings.get("required", ())
             for key, about in self.settings.get("properties", {}).items():
-                types = (str(one.get("type", "…")) for one in about.get("anyOf", ()))
+                types = (str(choice.get("type", "…")) for choice in about.get("anyOf", ()))
                 type_ = about.get("type") or " or ".join(types) or "see the source"
                 default = f"default {about.get('default')!r}"
                 must = "must be given" if key in required else default
                 yield f"setting   {self.name}.{key}: {type_}, {must}"
-        for parameter, kind in self.injected.items():
-            yield f"injected  {parameter}: {_FILLS[kind]}"
+        for parameter, filler in self.injected.items():
+            yield f"injected  {parameter}: {_FILLS[filler]}"
         if self.renders:
             yield "trace     shown by its own renderer"
         for key, value in self.source.items():
@@ -112,12 +111,12 @@ class _Absent:
 
 
 def _plugin(spec: str) -> ToolCard:
-    tool_found = find_tool(spec)
-    if not isinstance(tool_found.object, ToolPlugin):
-        foreign = ForeignTool.of(tool_found.object, tool_found.source)
+    named = find_tool(spec)
+    plugin = named.object
+    if not isinstance(plugin, ToolPlugin):
+        foreign = ForeignTool.of(plugin, named.source)
         runs = _ON_A_THREAD if foreign.is_blocking else _IN_THE_LOOP
         return ToolCard(foreign.name, _schema(foreign), runs=runs, source=_source(foreign))
-    plugin = tool_found.object
     tool = FunctionTool.of(plugin)
     return ToolCard(
         plugin.name,
@@ -126,7 +125,7 @@ def _plugin(spec: str) -> ToolCard:
         plugin.seconds,
         _IN_THE_LOOP if inspect.iscoroutinefunction(plugin.function) else _ON_A_THREAD,
         plugin.settings.model_json_schema() if plugin.settings else None,
-        {name: kind for name, (kind, _) in plugin.injected.items()},
+        {name: filler for name, (filler, _) in plugin.injected.items()},
         plugin.render is not None,
         _source(tool),
     )
@@ -142,14 +141,13 @@ def _schema(tool: "BaseTool") -> Mapping[str, Any]:
 def _source(tool: Any, *, of_server: bool = False) -> Mapping[str, Any]:
     """`of_server`: an MCP server says its own name and version; other code is in a package."""
     source, brings = tool.source, {}
-    if found := source.distribution:
-        brings = {"server": found.replace("==", " ")} if of_server else {"package": found}
+    if named := source.distribution:
+        brings = {"server": named.replace("==", " ")} if of_server else {"package": named}
     digests = {f"SHA-256 of {name}": digest for name, digest in source.sha256.items()}
     return {"source": source.place, **brings, **digests}
 
 
-SECONDS = 600.0
-"""An item's default time."""
+SECONDS = 600.0  # an item's default time
 
 
 async def try_tool(
@@ -172,12 +170,12 @@ async def try_tool(
     opened_kg = open_kg(kg, keys) if kg else None
     tools: list[BaseTool] = []
     try:
-        tools = make_tools(
-            [spec], ToolContext(searched, k, opened_kg, corpus, settings or {}, keys)
-        )
+        context = ToolContext(searched, k, opened_kg, corpus, settings or {}, keys)
+        tools = make_tools([spec], context)
         if len(tools) != 1:
-            what = f"the server has several tools: {', '.join(t.name for t in tools) or 'none'}"
-            raise InputError(what, where=spec, remedy="name one: SPEC#NAME")
+            names = ", ".join(tool.name for tool in tools) or "none"
+            problem = f"the server has several tools: {names}"
+            raise InputError(problem, where=spec, remedy="name one: SPEC#NAME")
         return await _called(tools[0], arguments, one_line(question), model, keys)
     finally:
         close_now(tools)
@@ -219,6 +217,6 @@ def read_arguments(text: str) -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         raise InputError(f"is not JSON: {error}", where="--args", remedy=remedy) from None
     if not isinstance(arguments, dict):
-        what = f"is a {type(arguments).__name__}, not an object"
-        raise InputError(what, where="--args", remedy=remedy)
+        problem = f"is a {type(arguments).__name__}, not an object"
+        raise InputError(problem, where="--args", remedy=remedy)
     return arguments

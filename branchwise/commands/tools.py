@@ -131,14 +131,10 @@ def new(
     """
     tool, test = _write_tool(name, out)
     spec = quote(f"{tool}:{name}")
-    _print(
-        [
-            f"{tool} and {test} are written; next:",
-            f"  python -m pytest {quote(str(test))}",
-            f"  branchwise tools show {spec}",
-            f"  branchwise tools try {spec} --args " + """'{"text": "two words"}'""",
-        ]
-    )
+    echo(printable(f"{tool} and {test} are written; next:"))
+    echo(printable(f"  python -m pytest {quote(str(test))}"))
+    echo(printable(f"  branchwise tools show {spec}"))
+    echo(printable(f"""  branchwise tools try {spec} --args '{{"text": "two words"}}'"""))
 
 
 def _outcome(result: Tool) -> Iterable[str]:
@@ -166,7 +162,6 @@ def _print(lines: Iterable[str]) -> None:
 
 
 def _write_tool(name: str, folder: Path) -> tuple[Path, Path]:
-    """Write `NAME.py` and `test_NAME.py`, where neither exists; returns their paths."""
     _check_name(name)
     texts = {
         folder / file.format(name): (files("branchwise.commands") / template).read_text("utf-8")
@@ -174,11 +169,9 @@ def _write_tool(name: str, folder: Path) -> tuple[Path, Path]:
     }
     for path in texts:
         if path.exists() or path.is_symlink():
-            raise InputError(
-                "already exists and is not overwritten",
-                where=str(path),
-                remedy="choose another name, or another folder with --out",
-            )
+            problem = "already exists and is not overwritten"
+            remedy = "choose another name, or another folder with --out"
+            raise InputError(problem, where=str(path), remedy=remedy)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
@@ -193,14 +186,12 @@ def _write_tool(name: str, folder: Path) -> tuple[Path, Path]:
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name that cannot be a tool's, a function's and a module's at once."""
     wrong = None
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
         wrong = "is not a valid function name"
     elif len(name) > MAX_NAME_CHARS or name.startswith(("_", "test_")):
-        wrong = (
-            f"is not a valid tool name (at most {MAX_NAME_CHARS} characters, no _ or test_ first)"
-        )
+        limits = f"at most {MAX_NAME_CHARS} characters, no _ or test_ first"
+        wrong = f"is not a valid tool name ({limits})"
     elif name in known_tools():
         wrong = "is a built-in tool"
     elif name in sys.builtin_module_names or name in sys.stdlib_module_names or _is_module(name):
@@ -212,7 +203,7 @@ def _check_name(name: str) -> None:
 
 
 def _is_module(name: str) -> bool:
-    """Whether a module of that name is installed; the working folder is checked later."""
-    found = importlib.util.find_spec(name)
-    origin = Path(found.origin) if found and found.origin else None
-    return found is not None and not (origin and origin.parent == Path.cwd())
+    # What is in the working folder is checked later.
+    module = importlib.util.find_spec(name)
+    origin = Path(module.origin) if module and module.origin else None
+    return module is not None and not (origin and origin.parent == Path.cwd())

@@ -67,27 +67,20 @@ def trace(
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(run)) for run in open_runs(paths)]
         if interactive:
-            start = _start(runs[0], question, epoch or 0, step)
+            start = None
+            if question is not None:
+                # Refused here, before the screen is taken.
+                named_row(runs[0], question, epoch or 0)
+                start = OpenQuestion(question, epoch or 0, step)
             TraceApp(runs, live=live, start=start, keys=keys).run()
         else:
             _print(runs, question, epoch, step, passages)
 
 
-def _start(run: RunView, question: str | None, epoch: int, step: int | None) -> OpenQuestion | None:
-    """Where the app opens. Raises InputError, before the screen is taken, for what is not there."""
-    if question is None:
-        return None
-    named_row(run, question, epoch)
-    return OpenQuestion(question, epoch, step)
-
-
 def _print(
     runs: list[RunView], question: str | None, epoch: int | None, step: int | None, passages: int
 ) -> None:
-    """Print the same of each run in turn, under a heading if there are several.
-
-    A run that lacks what was asked for says so in its place, unless all lack it.
-    """
+    """Print the same of each run in turn; one that lacks it says so, unless all lack it."""
     missing = []
     for index, run in enumerate(runs):
         if len(runs) > 1:
@@ -108,23 +101,15 @@ def _text(
     run: RunView, question: str | None, epoch: int | None, step: int | None, passages: int
 ) -> Iterable[str]:
     if question is None:
-        _announce(run)
+        if (waiting := unlabelled(run)) > _MANY:
+            work = f"working out the errors of {waiting:,} items"
+            line = f"{run_name(run.name)}: {work}, which `branchwise score` would keep"
+            error_console().print(line, markup=False, soft_wrap=True)
         return question_list(run, epoch)
     row = named_row(run, question, epoch or 0)
     if step is None:
         return item_lines(run, row, passages=passages)
     return step_lines(run, row, step)
-
-
-def _announce(run: RunView) -> None:
-    """Say what takes long, and what would save the time next time."""
-    if (waiting := unlabelled(run)) > _MANY:
-        error_console().print(
-            f"{run_name(run.name)}: working out the errors of {waiting:,} items, which"
-            " `branchwise score` would keep",
-            markup=False,
-            soft_wrap=True,
-        )
 
 
 def _lines(lines: Iterable[str]) -> None:

@@ -64,7 +64,7 @@ def systems_table(report: StudyReport) -> Table:
     # A line for each optional field that a system's requests lacked, and for odd replies.
     for system in report.systems:
         before = f"{system.name}: " if len(report.systems) > 1 else ""
-        notes += [f"{before}{words}" for words in system.run.told_of_calls]
+        notes += [f"{before}{words}" for words in system.run.notes_on_calls]
     for system in report.systems:
         notes += [f"{system.name}: {part.words}." for part in system.run.inert.values()]
     return Table("systems", "Systems", columns, tuple(rows), tuple(notes), section="summary")

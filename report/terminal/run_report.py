@@ -54,7 +54,7 @@ def run_report(
             yield from with_notes(table.as_printed())
     for system in systems:
         run = system.run
-        lines = [*map(printable, run.told_of_calls), *matcher_lines(run.settled)]
+        lines = [*map(printable, run.notes_on_calls), *matcher_lines(run.settled)]
         yield from _paragraph(lines, f"\n{run_name(system.name)}" if len(systems) > 1 else "")
     for report in reports:
         yield from _analysed(report.by_matcher(), by, full=full)

@@ -3,6 +3,7 @@
 import importlib.resources
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from math import isfinite
@@ -51,8 +52,7 @@ class PriceTable(BaseModel):
 
 
 def read_price_table(path: Path) -> PriceTable:
-    """The table in a YAML file, models named as `str(ModelSpec)`. Raises InputError with file and
-    line."""
+    """The table in a YAML file by `str(ModelSpec)`. Raises InputError with file and line."""
     document = read_document(path, wanted="a table of prices", remedy=f"write {_FORM}")
     try:
         table = PriceTable.model_validate(document.value)
@@ -64,7 +64,7 @@ def read_price_table(path: Path) -> PriceTable:
 def _complaint(error: ValidationError, lines: Mapping[KeyPath, int], path: Path) -> InputError:
     # A misspelt key is one that is unknown and one that is missing: the first says more.
     problems = error.errors(include_url=False, include_context=False)
-    problem = min(problems, key=lambda found: found["type"] != "extra_forbidden")
+    problem = min(problems, key=lambda each: each["type"] != "extra_forbidden")
     place, kind = problem["loc"], problem["type"]
     where = f"{path}:{line_of(lines, place)}"
     name = str(place[-1]) if place else ""
@@ -76,22 +76,18 @@ def _complaint(error: ValidationError, lines: Mapping[KeyPath, int], path: Path)
     if kind == "missing":
         return InputError(f"{model}{name} is missing", where=where, remedy=f"write {_FORM}")
     if len(place) < 2 or name not in Price.model_fields:
-        what = f"{model or name or 'the file'}".removesuffix(": ")
-        return InputError(f"{what} {_wanted(name, model)}", where=where, remedy=f"write {_FORM}")
-    value = shown(problem["input"])
-    return InputError(
-        f"{model}{name} is {value}",
-        where=where,
-        remedy=f"write a number of USD per million tokens, from 0 to {MAX_USD:,.0f}",
-    )
+        part = f"{model or name or 'the file'}".removesuffix(": ")
+        lack = "has no prices" if model else "has no table of prices by model"
+        wrong = f"{part} {_WANTED.get(name, lack)}"
+        return InputError(wrong, where=where, remedy=f"write {_FORM}")
+    remedy = f"write a number of USD per million tokens, from 0 to {MAX_USD:,.0f}"
+    return InputError(f"{model}{name} is {shown(problem['input'])}", where=where, remedy=remedy)
 
 
-def _wanted(name: str, model: str) -> str:
-    if name == "as_of":
-        return "is not a date such as 2026-11-21, without quotes"
-    if name == "source":
-        return "is not a text of at most 1000 characters"
-    return "has no prices" if model else "has no table of prices by model"
+_WANTED = {
+    "as_of": "is not a date such as 2026-11-21, without quotes",
+    "source": "is not a text of at most 1000 characters",
+}
 
 
 def _named(
@@ -151,14 +147,14 @@ class Prices:
         return cls(table.models, table.as_of, table.source, given, path)
 
     def price(self, model_spec: str) -> Price | None:
-        """The price of a model; None where it is unknown. The full name goes before the one without
-        its date, the user's prices before the built-in ones, one server's before any server's. A
-        replay costs nothing."""
+        """The price of a model, None if unknown: its full name goes before the one without its
+        date, the user's prices before the built-in ones, a server's before any server's. A replay
+        costs nothing."""
         if is_replay(model_spec):
             return _FREE
         for name, is_given in _keys(model_spec):
-            if found := (self.given if is_given else self.built_in).get(name):
-                return found
+            if price := (self.given if is_given else self.built_in).get(name):
+                return price
         return None
 
     def is_built_in(self, model_spec: str) -> bool:
@@ -225,21 +221,24 @@ def keep_prices(folder: Path, path: Path | None) -> None:
     """Keep a file of prices in the folder; None: what is kept there stays."""
     kept = folder / PRICES
     if path is not None and path.resolve() != kept.resolve():
-        try:
+        with _saving("the prices", kept):
             write_bytes(kept, path.read_bytes())
-        except OSError as error:
-            what = f"cannot save the prices ({error.strerror or error})"
-            raise InputError(what, where=str(kept)) from None
 
 
 def keep_limit(run: Path, most: float | None) -> None:
     """Keep what a run may cost, in USD; None: what is kept there stays."""
     if most is not None:
-        try:
+        with _saving("the limit of cost", run / LIMIT):
             write_bytes(run / LIMIT, f"{most!r}\n".encode())
-        except OSError as error:
-            what = f"cannot save the limit of cost ({error.strerror or error})"
-            raise InputError(what, where=str(run / LIMIT)) from None
+
+
+@contextmanager
+def _saving(contents: str, file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        problem = f"cannot save {contents} ({error.strerror or error})"
+        raise InputError(problem, where=str(file)) from None
 
 
 def limit_of(run: Path | None, given: float | None = None) -> float | None:
@@ -264,8 +263,7 @@ def kept_prices(folder: Path) -> Path | None:
     runs, places = folder.resolve().parent, [folder]
     if runs.name == _RUNS and (runs.parent / _STUDY).is_file():
         places.append(runs.parent)
-    files = [place / PRICES for place in places if (place / PRICES).is_file()]
-    return files[0] if files else None
+    return next((place / PRICES for place in places if (place / PRICES).is_file()), None)
 
 
 def prices_of(folder: Path) -> Prices:

@@ -26,11 +26,10 @@ _PERHAPS_PAID = frozenset({"timeout", "cut", "invalid_response"})
 
 
 class Spending:
-    """An allowance (`agents.restraints.Allowance`) in USD, for one event loop at a time. A request
-    may go where what is spent, what requests on their way can cost and what it can cost itself come
-    to at most `most`: the bytes of its text as input tokens (a token is a byte at least), and
-    max_tokens of output. Otherwise it waits for those on their way; alone, it ends the pass. One
-    that failed on its way back counts in full, since no server reports the true cost."""
+    """An allowance (`agents.restraints.Allowance`) in USD, for one event loop at a time. What is
+    spent, what requests on their way can cost and what the next can cost come to at most `most`, by
+    the bytes of its text as input tokens and max_tokens of output. It waits for those on their way,
+    or ends the pass. A request that failed on its way back counts in full."""
 
     def __init__(self, most: float, prices: Prices) -> None:
         # `spent > nan` is never true: such a limit would hold nothing back.
@@ -46,7 +45,8 @@ class Spending:
     @asynccontextmanager
     async def request(self, spec: ModelSpec, most: Usage) -> AsyncIterator[Payment]:
         price = self.prices.price(str(spec))
-        bound = _bound(price, most)
+        assert price is not None, "as `check_bounded` has made sure"
+        bound = (most.input * price.dearest_input + most.output * price.output) / 1e6
         if not bound:
             yield Payment()
             return
@@ -65,26 +65,21 @@ class Spending:
             self.spent += cost
             self._changed.set()
 
-    def _belong_here(self) -> None:
-        """Begin anew in another event loop: no request of an ended one is on its way."""
+    async def _set_aside(self, bound: float) -> None:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
+            # In another event loop no request of an ended one is on its way.
             self._loop, self._changed = loop, asyncio.Event()
             self._on_their_way, self.reserved = 0, 0.0
-
-    async def _set_aside(self, bound: float) -> None:
-        self._belong_here()
         # After one refusal the pass ends: a smaller call that still fits would be cut off.
         while self.has_refused or self.spent + self.reserved + bound > self.most or self._uncounted:
             if self._uncounted:
-                what = f"{self._uncounted} counts no tokens, so its cost is unknown"
-                raise AllowanceSpentError(f"{what}: {OPTION} cannot be enforced")
+                reason = f"{self._uncounted} counts no tokens, so its cost is unknown"
+                raise AllowanceSpentError(f"{reason}: {OPTION} cannot be enforced")
             if not self._on_their_way or self.has_refused:
                 self.has_refused = True
-                raise AllowanceSpentError(
-                    f"the next call can cost up to ${bound:.4f}, and ${self.spent:.4f} of "
-                    f"{OPTION} {self.most:g} are spent"
-                )
+                spent = f"${self.spent:.4f} of {OPTION} {self.most:g} are spent"
+                raise AllowanceSpentError(f"the next call can cost up to ${bound:.4f}, and {spent}")
             self._changed.clear()
             await self._changed.wait()
         self._on_their_way += 1
@@ -117,11 +112,8 @@ def recorded_cost(system: System, run: RunReader, prices: Prices, name: str = ""
         cost = cost_at(by_role[role], RoleUsage().plus(Usage(**usage), 0.0))
         if cost is None:
             whose = f"system {name!r}" if name else "the run"
-            raise InputError(
-                f"{whose} has replies without a count of tokens: their cost is unknown",
-                where=OPTION,
-                remedy=f"leave out {OPTION}",
-            )
+            problem = f"{whose} has replies without a count of tokens: their cost is unknown"
+            raise InputError(problem, where=OPTION, remedy=f"leave out {OPTION}")
         total += cost
     return total
 
@@ -164,27 +156,15 @@ def check_begun(begun: Mapping[str, Any], prices: Prices) -> None:
 def _check_call(model: str, limit: object, prices: Prices, whose: str, remedy: str) -> None:
     price = prices.price(model)
     if price is None:
-        raise InputError(
-            f"no price is known for {model}{whose}",
-            where=OPTION,
-            remedy=f"name it in --prices FILE (USD per million tokens), "
-            f'models: {{"{model}": {{input: 0.25, output: 2}}}}, or leave out {OPTION}',
-        )
+        form = f'models: {{"{model}": {{input: 0.25, output: 2}}}}'
+        remedy = f"name it in --prices FILE (USD per million tokens), {form}, or leave out {OPTION}"
+        raise InputError(f"no price is known for {model}{whose}", where=OPTION, remedy=remedy)
     if price.output and limit is None:
-        raise InputError(
-            f"a call of {model} has no limit of output tokens{whose}",
-            where=OPTION,
-            remedy=f"{remedy}, or leave out {OPTION}",
-        )
+        problem = f"a call of {model} has no limit of output tokens{whose}"
+        raise InputError(problem, where=OPTION, remedy=f"{remedy}, or leave out {OPTION}")
 
 
 def models_of(system: System) -> Iterator[tuple[str, str]]:
     settings = system.model_dump()
     roles = {AGENT: True, EXPANDER: system.expand, EXTRACTOR: system.extract}
     yield from ((role, role_model(settings, role)) for role, asked in roles.items() if asked)
-
-
-def _bound(price: Price | None, most: Usage) -> float:
-    """USD that this many tokens cost at most; `check_bounded` has checked the price."""
-    assert price is not None
-    return (most.input * price.dearest_input + most.output * price.output) / 1e6

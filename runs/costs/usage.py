@@ -1,11 +1,10 @@
-"""What a run's model calls come to: calls, tokens, seconds and money by role, and what is told of
-the requests and replies."""
+"""What a run's model calls come to by role: calls, tokens, seconds, money, and remarks."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from branchwise.agents.refusals import INSTEAD
 from branchwise.agents.reply import BY_RESPONSES
@@ -17,7 +16,6 @@ from branchwise.graphs.ledger import RoleUsage
 from branchwise.runs.costs.prices import Price, Prices, cost_at
 
 COUNTS = ("calls", "input", "cached", "output", "reasoning", "seconds")
-"""Fields of `RoleUsage`, as reports order them."""
 KEPT_COUNTS = (*COUNTS, "written")
 """All fields of `RoleUsage`: what an item's outcome keeps of a role."""
 SPENT = ("error", "usage")
@@ -70,11 +68,9 @@ class Costs:
 
 
 NO_COSTS = Costs(0, 0, (), RoleUsage(), 0.0, dict.fromkeys((*COUNTS, "cost")), unpriced=())
-"""Of what asked no model."""
 
 
-@dataclass(frozen=True)
-class RoleSpending:
+class RoleSpending(NamedTuple):
     model: str
     usage: RoleUsage
 
@@ -91,8 +87,8 @@ def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, RoleSpending]
     for role, spec, report in reports:
         if spec and report:
             usage = _plus(report.consulted.fresh, report.consulted.cached)
-            known = spent.get(role)
-            spent[role] = RoleSpending(spec, _plus(known.usage, usage) if known else usage)
+            known = spent[role].usage if role in spent else RoleUsage()
+            spent[role] = RoleSpending(spec, _plus(known, usage))
     return spent
 
 
@@ -102,8 +98,7 @@ def run_costs(
     prices: Prices,
     scoring: Mapping[str, RoleSpending] | None = None,
 ) -> Costs:
-    """What a run cost, by the final records of its items, its settings, and the calls of matcher
-    and judge by role."""
+    """What a run cost by its items' records and settings, and the scoring's calls by role."""
     tallies: dict[str, _Tally] = {}
     items = failed = 0
     for outcome in outcomes:
@@ -115,23 +110,19 @@ def run_costs(
                 tallies[role] = _Tally(model, prices.price(model))
             tallies[role].add(RoleUsage(**{name: usage.get(name, 0) for name in KEPT_COUNTS}))
     of_items = [tally.role_cost(role) for role, tally in tallies.items()]
-    of_run = [_scored(role, spent, prices) for role, spent in (scoring or {}).items()]
-    roles = [*of_items, *of_run]
-    return _totals(items, failed, roles, prices)
+    return _totals(items, failed, [*of_items, *_scored(scoring or {}, prices)], prices)
 
 
 def file_costs(
     items: int, failed: int, scoring: Mapping[str, RoleSpending], prices: Prices
 ) -> Costs:
     """What scoring a predictions file cost; what its items cost is not known."""
-    roles = [_scored(role, spent, prices) for role, spent in scoring.items()]
-    return _totals(items, failed, roles, prices)
+    return _totals(items, failed, _scored(scoring, prices), prices)
 
 
 def role_model(system: Mapping[str, Any], role: str) -> str:
     """The model of a role by a run's settings: its own, or the agent's."""
-    own = (system.get("roles") or {}).get(role)
-    return str(own or system.get("model", ""))
+    return str((system.get("roles") or {}).get(role) or system.get("model", ""))
 
 
 @dataclass
@@ -151,10 +142,11 @@ class _Tally:
         return RoleCost(role, self.model, self.usage, _sum(self.parts), self.uncounted)
 
 
-def _scored(role: str, spent: RoleSpending, prices: Prices) -> RoleCost:
-    tally = _Tally(spent.model, prices.price(spent.model))
-    tally.add(spent.usage)
-    return tally.role_cost(role)
+def _scored(scoring: Mapping[str, RoleSpending], prices: Prices) -> list[RoleCost]:
+    tallies = {role: _Tally(model, prices.price(model)) for role, (model, _) in scoring.items()}
+    for role, tally in tallies.items():
+        tally.add(scoring[role].usage)
+    return [tally.role_cost(role) for role, tally in tallies.items()]
 
 
 def _totals(items: int, failed: int, roles: Sequence[RoleCost], prices: Prices) -> Costs:
@@ -162,8 +154,7 @@ def _totals(items: int, failed: int, roles: Sequence[RoleCost], prices: Prices) 
     if items:
         for name in COUNTS:
             per_item[name] = sum(getattr(role.usage, name) / items for role in roles)
-        costs = (None if role.cost is None else role.cost / items for role in roles)
-        per_item["cost"] = _sum(costs)
+        per_item["cost"] = _sum(None if role.cost is None else role.cost / items for role in roles)
     usage = RoleUsage()
     for role in roles:
         usage = _plus(usage, role.usage)
@@ -233,8 +224,7 @@ class RemarkedReplies:
 def run_remarks(
     outcomes: Iterable[Mapping[str, Any]], settled: Settled
 ) -> tuple[RemarkedReplies, ...]:
-    """What is told of replies, by role: of ended items, then of matcher and judge. That replies
-    came by the Responses API is where others did not."""
+    """What is told of replies by role; that they came by the Responses API, where not all did."""
     replies, items = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     calls = Counter[str]()
     for role, usage in _usages(outcomes):
@@ -242,19 +232,19 @@ def run_remarks(
         for remark, count in usage.get("remarks", {}).items():
             replies[role, remark] += count
             items[role, remark] += 1
-    told = [
+    remarks = [
         RemarkedReplies(role, remark, count, items[role, remark])
         for (role, remark), count in replies.items()
         if remark != BY_RESPONSES or count < calls[role]
     ]
     for role, consulted in _consulted(settled):
         every = consulted.fresh.calls + consulted.cached.calls
-        told += [
+        remarks += [
             RemarkedReplies(role, remark, count)
             for remark, count in consulted.remarks.items()
             if remark != BY_RESPONSES or count < every
         ]
-    return tuple(told)
+    return tuple(remarks)
 
 
 def run_left_out(
@@ -267,8 +257,9 @@ def run_left_out(
         for field in usage.get("left_out", ())
     )
     of_items = [OmittedField(role, field, items) for (role, field), items in counts.items()]
-    lacked = [(role, field) for role, one in _consulted(settled) for field in one.left_out]
-    return (*of_items, *(OmittedField(role, field) for role, field in lacked))
+    for role, consulted in _consulted(settled):
+        of_items += [OmittedField(role, field) for field in consulted.left_out]
+    return tuple(of_items)
 
 
 def _usages(outcomes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:

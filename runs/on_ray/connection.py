@@ -7,7 +7,7 @@ import re
 import socket
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,8 +33,7 @@ among a command's results, and start a Ray of its own where a cluster is lost.""
 
 @dataclass(frozen=True)
 class RayPlace:
-    """A Ray of this machine (`address` None) or the cluster at HOST:PORT; `workers` None: one a
-    core."""
+    """A Ray of this machine (`address` None) or a cluster; `workers` None: one a core."""
 
     address: str | None = None
     workers: int | None = None
@@ -68,7 +67,14 @@ class RayPlace:
         import ray
 
         if self.address is not None:
-            self._check_reached(self.address)
+            # At once, where Ray's own client tries for half a minute.
+            try:
+                _reach(self.address)
+            except OSError as error:
+                problem = f"no Ray server answers at {self.address} ({error.strerror or error})"
+                check = "check the address (the client's port is 10001 by default)"
+                remedy = f"{check}, or start it: ray start --head"
+                raise InputError(problem, where=OPTION, remedy=remedy) from None
         begun = ray.is_initialized()
         if not begun:
             self._connect()
@@ -110,38 +116,21 @@ class RayPlace:
 
     def _no_connection(self, error: Exception) -> InputError:
         if self.address is None:
-            return InputError(
-                f"Ray did not start on this machine ({one_line_of(error)})",
-                where=OPTION,
-                remedy="try it again when the machine is less busy, or leave out --on",
-            )
-        return InputError(
-            f"{self.words} refuses the connection ({one_line_of(error)})",
-            where=OPTION,
-            remedy="use the Python and Ray of the cluster's nodes and, if it asks for a token, "
-            "its own (RAY_AUTH_MODE=token)",
-        )
-
-    def _check_reached(self, address: str) -> None:
-        """At once, where Ray's own client tries for half a minute."""
-        host, _, port = address.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
-        except OSError as error:
-            raise InputError(
-                f"no Ray server answers at {address} ({error.strerror or error})",
-                where=OPTION,
-                remedy="check the address (the client's port is 10001 by default), or start it: "
-                "ray start --head",
-            ) from None
+            problem = f"Ray did not start on this machine ({one_line_of(error)})"
+            remedy = "try it again when the machine is less busy, or leave out --on"
+            return InputError(problem, where=OPTION, remedy=remedy)
+        problem = f"{self.words} refuses the connection ({one_line_of(error)})"
+        nodes = "use the Python and Ray of the cluster's nodes"
+        remedy = f"{nodes} and, if it asks for a token, its own (RAY_AUTH_MODE=token)"
+        return InputError(problem, where=OPTION, remedy=remedy)
 
 
 def one_line_of(error: BaseException) -> str:
     """What an error of Ray's, or of gRPC, says, in short."""
-    said = str(error)
-    if details := re.search(r'details = "([^"\n]+)', said):
+    text = str(error)
+    if details := re.search(r'details = "([^"\n]+)', text):
         return details[1][:300]
-    lines = [line.strip() for line in said.splitlines() if len(line.strip()) > 1]
+    lines = [line.strip() for line in text.splitlines() if len(line.strip()) > 1]
     return (lines[-1] if lines else type(error).__name__)[:300]
 
 
@@ -166,11 +155,13 @@ def address_of_head() -> str | None:
 
 
 def _is_refused(address: str) -> bool:
-    """What else may fail, a machine without a free port among it, says nothing of the head."""
-    host, _, port = address.rpartition(":")
-    with suppress(OSError):
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
-        except ConnectionRefusedError:
-            return True
+    try:
+        _reach(address)
+    except OSError as error:  # without a free port here, nothing is known of the head
+        return isinstance(error, ConnectionRefusedError)
     return False
+
+
+def _reach(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()

@@ -37,8 +37,7 @@ class _Item(NamedTuple):
 
 
 class WorkerLink:
-    """An open worker, the items that it has, and what it asks for. Its messages are fetched: a
-    worker that is cut off and goes on all the same can write nothing."""
+    """An open worker. Its messages are fetched, so one that is cut off writes nothing."""
 
     def __init__(
         self,
@@ -109,15 +108,15 @@ class WorkerLink:
                 item.ended.set_exception(error)
 
     def _send(self, message: object) -> None:
-        if not self._out:
-            asyncio.get_running_loop().call_later(GATHERED, self._flush)
-        self._out.append(message)
+        def flush() -> None:
+            batch, self._out = self._out, []
+            # That the worker is lost, or the cluster, is noticed where its messages are fetched.
+            with suppress(Exception):
+                self.actor.deliver.remote(packed(batch))
 
-    def _flush(self) -> None:
-        batch, self._out = self._out, []
-        # That the worker is lost, or the cluster, is noticed where its messages are fetched.
-        with suppress(Exception):
-            self.actor.deliver.remote(packed(batch))
+        if not self._out:
+            asyncio.get_running_loop().call_later(GATHERED, flush)
+        self._out.append(message)
 
     def _hear(self, body: bytes) -> None:
         for message in unpacked(body):
@@ -146,8 +145,7 @@ class WorkerLink:
         if item is None:
             return
         try:
-            writer = self._stores[item.part].writer
-            await writer.commit(message.statements, ends_item=True)
+            await self._stores[item.part].writer.commit(message.statements, ends_item=True)
         except StoreError as error:
             if not item.ended.done():
                 item.ended.set_exception(error)

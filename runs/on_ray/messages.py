@@ -1,9 +1,7 @@
-"""What the process that writes a run and the workers that answer its items say to each other, and
-a worker's end of it: calls that are answered, and what holds its requests back.
+"""What the process that writes a run and its workers say to each other, and a worker's end of it.
 
-Messages do not depend on their order, except that a worker's come in the order in which it said
-them. Items and calls have numbers, which are the worker's own for calls. A request asks for its
-turn and tells how it ended; outages are each worker's own."""
+Only the order of one worker's messages matters. Calls have numbers of the worker's own. A request
+asks for its turn and tells how it ended; outages are each worker's own."""
 
 import asyncio
 import itertools
@@ -35,9 +33,7 @@ class WorkerSystem:
 
 @dataclass(frozen=True)
 class Opening:
-    """What a worker needs before its first item: systems, shipped sources by path, the patience,
-    whether requests ask for their turn and for money, and the working directory and `sys.path` of
-    who asks."""
+    """What a worker needs before its first item; `folder`, `search_path`: of who asks."""
 
     systems: Sequence[WorkerSystem]
     files: Mapping[str, bytes]
@@ -92,10 +88,6 @@ class RequestOutcome(NamedTuple):
     retryable: bool = False
     retry_after: float | None = None
 
-    @classmethod
-    def failed(cls, call: int, error: ModelError) -> "RequestOutcome":
-        return cls(call, None, error.kind, error.retryable, error.retry_after)
-
     def raise_failure(self) -> None:
         if self.kind is not None:
             raise ModelError(self.kind, "", retryable=self.retryable, retry_after=self.retry_after)
@@ -128,8 +120,8 @@ def packed(messages: Sequence[object]) -> bytes:
 
 
 def unpacked(body: bytes) -> list[Any]:
-    found: list[Any] = pickle.loads(body)  # noqa: S301 - of our own processes
-    return found
+    messages: list[Any] = pickle.loads(body)  # noqa: S301 - of our own processes
+    return messages
 
 
 GATHERED = 0.005
@@ -152,13 +144,9 @@ class Channel:
     async def call(self, name: str, argument: object = None, item: int = 0) -> tuple[int, Any]:
         """The number and the value of a call. Raises what it raised."""
         number = next(self._numbers)
-        return number, await self._answered(number, WorkerCall(number, item, name, argument))
+        return number, await self.answered(number, WorkerCall(number, item, name, argument))
 
-    async def tell_failure(self, outcome: RequestOutcome) -> Any:
-        """Say that a granted request failed; returns what is known of its server now."""
-        return await self._answered(outcome.call, outcome)
-
-    async def _answered(self, number: int, message: object) -> Any:
+    async def answered(self, number: int, message: object) -> Any:
         waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
         self.say(message)
         try:
@@ -229,13 +217,13 @@ class SharedLimiter(Limiter):
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[RequestSlot]:
-        async with _held(self._channel, "slot", self._address) as (call, slot):
-            call.news = self._learn
-            yield slot
+        def learn(news: tuple[int | None, float]) -> None:
+            self.limit, held = news
+            self._held_until = self._clock() + held
 
-    def _learn(self, news: tuple[int | None, float]) -> None:
-        self.limit, held = news
-        self._held_until = self._clock() + held
+        async with _held(self._channel, "slot", self._address) as (call, slot):
+            call.news = learn
+            yield slot
 
 
 class SharedLimits(Limits):
@@ -247,23 +235,24 @@ class SharedLimits(Limits):
         return self._limiters.setdefault(address, SharedLimiter(self._channel, address))
 
 
+@dataclass
 class _Hold:
-    def __init__(self) -> None:
-        self.usage: Usage | None = None
-        self.news: Any = None
+    usage: Usage | None = None
+    news: Any = None
 
 
 @asynccontextmanager
 async def _held(channel: Channel, name: str, argument: object) -> AsyncIterator[tuple[_Hold, Any]]:
-    """Wait until the call is granted, tell how the body ended, and after a failure hand what the
-    other process learnt of it to `news`."""
+    """Wait for the call's grant, and tell how the body ended; `news` hears of a failure."""
     number, granted = await channel.call(name, argument)
     hold, outcome = _Hold(), RequestOutcome(number)
     try:
         yield hold, granted
     except ModelError as error:
-        outcome = RequestOutcome.failed(number, error)
-        news = await channel.tell_failure(outcome)
+        cause = (error.kind, error.retryable, error.retry_after)
+        outcome = RequestOutcome(number, None, *cause)
+        # The answer is what is known of the request's server now.
+        news = await channel.answered(number, outcome)
         if hold.news:
             hold.news(news)
         raise

@@ -83,11 +83,9 @@ class RayPool:
     def worker(self) -> tuple[Any, Any]:
         import ray
 
-        actor = (
-            ray.remote(Worker)
-            .options(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")
-            .remote()
-        )
+        once = {"max_restarts": 0, "max_task_retries": 0}
+        remote = ray.remote(Worker).options(num_cpus=1, scheduling_strategy="SPREAD", **once)
+        actor = remote.remote()
         return actor, actor.open.remote(version("branchwise"), self._opening)
 
     def _check_first(self) -> None:
@@ -107,14 +105,11 @@ class RayPool:
         except InputError:
             raise
         except Exception as error:
-            raise InputError(
-                f"a worker on {self.place.words} did not start ({one_line_of(error)})",
-                where=OPTION,
-                remedy="see that every node has branchwise, and memory enough",
-            ) from error
+            problem = f"a worker on {self.place.words} did not start ({one_line_of(error)})"
+            remedy = "see that every node has branchwise, and memory enough"
+            raise InputError(problem, where=OPTION, remedy=remedy) from error
 
     def _death(self, opened: Any) -> Exception | None:
-        """Of a worker that died while it opened."""
         import ray
         from ray.exceptions import RayActorError
 
@@ -126,11 +121,9 @@ class RayPool:
 
     def check(self, opened: WorkerOpened) -> None:
         if opened.version != (ours := version("branchwise")):
-            raise InputError(
-                f"node {opened.node} has branchwise {opened.version}, and this is {ours}",
-                where=OPTION,
-                remedy=f"on every node: pip install 'branchwise[ray]=={ours}'",
-            )
+            problem = f"node {opened.node} has branchwise {opened.version}, and this is {ours}"
+            remedy = f"on every node: pip install 'branchwise[ray]=={ours}'"
+            raise InputError(problem, where=OPTION, remedy=remedy)
         if opened.refusal is not None:
             raise InputError(
                 f"node {opened.node}: {opened.refusal}",
@@ -154,7 +147,7 @@ class RayPool:
     ) -> AsyncIterator[AnswerItem]:
         """Answer items until the pass ends; then the workers end, too."""
         going = _Pass(self, parts, has_answers, self._restraints)
-        keepers = [asyncio.ensure_future(going.keep(*one)) for one in self._begun]
+        keepers = [asyncio.ensure_future(going.keep(*worker)) for worker in self._begun]
         keepers.append(asyncio.ensure_future(going.watch_head()))
         try:
             yield going.answer
@@ -251,13 +244,12 @@ class _Pass:
             raise
 
     async def _lose(self, error: Exception) -> None:
-        """There will be no worker in this place; the others go on."""
         self._places -= 1
         if not self._places:
-            what = f"no worker is left on {self._pool.place.words} ({one_line_of(error)})"
             import ray
 
-            await self._fail(PassEndedError(what) if ray.is_initialized() else self._gone)
+            reason = f"no worker is left on {self._pool.place.words} ({one_line_of(error)})"
+            await self._fail(PassEndedError(reason) if ray.is_initialized() else self._gone)
 
     async def _fail(self, error: Exception) -> None:
         self._failure = error

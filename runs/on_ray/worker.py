@@ -50,16 +50,16 @@ if TYPE_CHECKING:
 
 def sources_of(system: System) -> dict[str, bytes]:
     """By path, the files of a system's plug-ins with what they import, and its prompts."""
-    found: dict[str, bytes] = {}
+    sources: dict[str, bytes] = {}
     named = [*(system.tools or ()), *system.nodes]
     if is_plugin_retriever(system.retriever):
         named.append(str(system.retriever))
     for file in filter(None, map(_file_of, named)):
-        found |= {str(path): path.read_bytes() for path in import_file(file).digests}
+        sources |= {str(path): path.read_bytes() for path in import_file(file).digests}
     if system.prompts:
         prompts = Path(system.prompts).rglob("*.md")
-        found |= {str(path): path.read_bytes() for path in prompts if path.is_file()}
-    return found
+        sources |= {str(path): path.read_bytes() for path in prompts if path.is_file()}
+    return sources
 
 
 def laid_out(system: System, files: Mapping[str, bytes], room: Scratch) -> System:
@@ -97,8 +97,7 @@ def _is_here(path: Path, body: bytes) -> bool:
         return False
 
 
-_BETWEEN_OUTAGES = 1.0
-"""Seconds between two looks at which servers are gone."""
+_BETWEEN_OUTAGES = 1.0  # seconds
 
 
 class Worker:
@@ -131,16 +130,14 @@ class Worker:
 
     def _open(self, opening: Opening) -> None:
         outages = Outages(opening.patience)
-        restraints = Restraints(
-            SharedLimits(self._channel) if opening.has_limits else None,
-            SharedAllowance(self._channel) if opening.has_allowance else None,
-            outages,
-        )
+        limits = SharedLimits(self._channel) if opening.has_limits else None
+        allowance = SharedAllowance(self._channel) if opening.has_allowance else None
+        restraints = Restraints(limits, allowance, outages)
         self._sources = SharedSources()
-        for one in opening.systems:
-            system = laid_out(one.system, opening.files, self._room)
-            agent = open_agent(system, get_task(one.task), restraints, self._sources)
-            self._agents.append((one, agent))
+        for asked in opening.systems:
+            system = laid_out(asked.system, opening.files, self._room)
+            agent = open_agent(system, get_task(asked.task), restraints, self._sources)
+            self._agents.append((asked, agent))
         self._begin(self._tell_outages(outages))
 
     async def deliver(self, body: bytes) -> None:
@@ -179,30 +176,28 @@ class Worker:
             return bool(answered)
 
         answering = Answering(agent, get_task(system.task), system.name, has_answers)
-        commits = ItemCommits(self._channel, start.item)
-        journal = ItemJournal(commits, start.beginning)
+        journal = ItemJournal(ItemCommits(self._channel, start.item), start.beginning)
         try:
             record = await answering.record_of(start.question, journal, journal.opening)
         except PassEndedError as error:
             self._channel.say(Stopped(start.item, PassEndedError(str(error))))
         except Exception as error:  # noqa: BLE001 - raised again where the run is written
-            told = RuntimeError(f"{type(error).__name__}: {error}")
-            self._channel.say(Stopped(start.item, told))
+            cause = RuntimeError(f"{type(error).__name__}: {error}")
+            self._channel.say(Stopped(start.item, cause))
         else:
             ending = journal.ending(status_of(record), record)
             self._channel.say(ItemEnded(start.item, ending, record))
 
     async def _tell_outages(self, outages: Outages) -> None:
-        told: list[Any] = []
+        before: list[Any] = []
         while True:
             await asyncio.sleep(_BETWEEN_OUTAGES)
-            if (now := outages.now()) or told:
+            if (now := outages.now()) or before:
                 self._channel.say(Gone(now))
-            told = now
+            before = now
 
 
 def _be_as_there(opening: Opening) -> None:
-    """Take the working directory and modules of who asks, and all connections that are allowed."""
     if Path(opening.folder).is_dir():
         os.chdir(opening.folder)
     sys.path += [path for path in opening.search_path if path not in sys.path]

@@ -1,9 +1,7 @@
-"""Reading the traces of a run: where each answer was lost, on several processors where there are
-many items.
+"""Where each answer of a run was lost, by its traces; on several processors where items are many.
 
-The work is pure Python, so threads would take turns. Workers are programs of their own: a process
-pool would run the main module again in each, which may be a script that asks models.
-"""
+The work is pure Python, so threads would take turns; a process pool would run the main module again
+in each, which may be a script that asks models. So workers are programs of their own."""
 
 import pickle
 import subprocess
@@ -38,26 +36,22 @@ def analyse(
     path: Path, items: Iterable[AnsweredItem], scores: Scores, reach: Reach | None = None
 ) -> Analysis:
     """Read the traces of all items of the run at `path`, as it was scored; a few at a time."""
-    metrics: Mapping[tuple[str, int], Any] = {
-        (row.id, row.epoch): row.metrics for row in scores.items
-    }
+    metrics: Mapping[Any, Any] = {(row.id, row.epoch): row.metrics for row in scores.items}
     listed = list(items)
     examined = examine_items(path, listed)
     traced = tuple(
-        TracedItem(
-            item, result.matches, result.evidence, metrics=metrics[item.question.id, item.epoch]
-        )
-        for item, result in zip(listed, examined, strict=True)
+        TracedItem(item, of.matches, of.evidence, metrics=metrics[item.question.id, item.epoch])
+        for item, of in zip(listed, examined, strict=True)
     )
     errors = tuple(result.errors for result in examined)
     if reach and reach.of_corpus:
-        brought, of = found_in_any_epoch(traced), reach.of
+        brought, has = found_in_any_epoch(traced), reach.of
 
         def absent(item: TracedItem) -> set[GoldPair]:
             """The missing pairs that nothing searched has, and that no epoch brought."""
             key = item.item.gold_key
             missing = {*item.matches.missing} - brought[key]
-            return {pair for pair in missing if of(key, pair) is False}
+            return {pair for pair in missing if has(key, pair) is False}
 
         errors = tuple(
             with_reach(result, absent(item), reach.passages.get(item.item.gold_key, {}))
@@ -71,8 +65,7 @@ def analyse(
 def examine_items(
     path: Path, items: Sequence[AnsweredItem], *, workers: int | None = None
 ) -> list[Examined]:
-    """Examine items of the run at `path`, in their order; in `workers` processes (None: one a core
-    for `MANY` items, else none but this)."""
+    """Examine a run's items; `workers` None: one a core for `MANY` items, else no other."""
     wanted = usable_cores() if workers is None and len(items) >= MANY else workers
     count = min(wanted or 1, MAX_WORKERS, -(-len(items) // _BATCH))
     with closing(open_run(path)) as reader:
@@ -80,8 +73,7 @@ def examine_items(
 
 
 def brief(evidence: GoldEvidence) -> GoldEvidence:
-    """The evidence with few places of each gold answer: the first, the first that extraction left,
-    and the first shown; nothing else is needed once an item is examined."""
+    """The evidence with the places that decide: first, first left, first shown."""
     deciding = {}
     for pair, places in evidence.places.items():
         left = next((place for place in places if not evidence.dropped(place)), None)
@@ -95,8 +87,8 @@ def _examined(reader: RunReader, items: Sequence[AnsweredItem]) -> list[Examined
     examined = []
     for item in items:
         assert item.item is not None, "an item of a run has its number"
-        one = examine(item, reader.events(item.item, contents=False))
-        examined.append(replace(one, evidence=brief(one.evidence)))
+        result = examine(item, reader.events(item.item, contents=False))
+        examined.append(replace(result, evidence=brief(result.evidence)))
     return examined
 
 
@@ -108,8 +100,8 @@ def _in_workers(reader: RunReader, items: Sequence[AnsweredItem], count: int) ->
         workers = [_worker(opened, reader.path) for _ in range(count)]
         for n, worker in enumerate(workers):
             assert worker.stdin is not None
-            with suppress(OSError), worker.stdin as told:
-                pickle.dump([one for batch in batches[n::count] for one in batch], told, -1)
+            with suppress(OSError), worker.stdin as stream:
+                pickle.dump([item for batch in batches[n::count] for item in batch], stream, -1)
         for n, batch in enumerate(batches):
             answers = workers[n % count].stdout
             assert answers is not None

@@ -1,9 +1,7 @@
-"""A scored run, saved in its store and reused where nothing changed that it was made from.
+"""A scored run, saved in its store and reused while store, settings, prices and code are the same.
 
-What it was made from: the store's rows, the settings of the scoring, the prices, and the code. Only
-scores by names alone are saved: what models judged is kept reply by reply (`eval.judging`), and
-what a plug-in measures may depend on anything.
-"""
+Only scores by names alone are saved: what models judged is kept reply by reply (`eval.judging`),
+and what a plug-in measures may depend on anything."""
 
 import functools
 import hashlib
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 _SCORED_BY = ("base", "trace", "kg", "corpora", "tools", "agents", "graphs", "eval", "runs")
-"""Folders whose code the scores of a run depend on."""
 _LIBRARIES = ("numpy", "scipy", "sacrebleu", "pydantic")
 
 
@@ -116,9 +113,8 @@ class SavedScores:
         analysis = Analysis(read, task, rows, read_errors=read_errors, read_answered=read_answered)
         # As computed before: these are what an analysis makes of its items when it is asked.
         vars(analysis).update(errors=self.errors, ceilings=self.ceilings, epochs=self.epochs)
-        vars(analysis).update(right=self.right, _curves=dict(self.curves))
         places = {by: saved.by_item(self.scores.items) for by, saved in self.places.items()}
-        vars(analysis).update(_places=places)
+        vars(analysis).update(right=self.right, _curves=dict(self.curves), _places=places)
         return analysis
 
 
@@ -132,13 +128,12 @@ def _adapter() -> "TypeAdapter[SavedScores]":
 def save_scored(
     scored: ScoredAnswers, key: str | None, saving: tuple[str, str, str] | None
 ) -> None:
-    """Save scores in the run's store, what is behind them where `saving` names it, and under `key`
-    what its tools could have given."""
+    """Save scores, what is behind them where `saving` names it, and under `key` the reach."""
     analysis, lexical = scored.analysis, scored.lexical
     errors: Iterable[tuple[int, Mapping[str, Any]]] = ()
     if analysis:
         pairs = zip(analysis.items, analysis.item_errors, strict=True)
-        errors = ((traced.item.item or 0, one.to_json()) for traced, one in pairs)
+        errors = ((traced.item.item or 0, of_item.to_json()) for traced, of_item in pairs)
     reach = analysis.reach if analysis else None
     try:
         if reach and key:
@@ -146,7 +141,8 @@ def save_scored(
         # What reads saved scores does not load plug-ins, and finds them without their metrics.
         plain = scored.scores.without_plugins()
         save_scores(scored.path, plain.digest, plain.to_json(), errors)
-        further = [one for one in (scored.scores, lexical) if one and one.scorer.metrics]
+        both = filter(None, (scored.scores, lexical))
+        further = [scores for scores in both if scores.scorer.metrics]
         for scores in (*([lexical.without_plugins()] if lexical else []), *further):
             save_scores(scored.path, scores.digest, scores.to_json())
         if saving and reach and reach.final:
@@ -168,8 +164,7 @@ def made_of(store: str) -> str:
 
 @functools.cache
 def _code_digest() -> str:
-    """Of the source of all that scoring runs, and of the libraries that compute for it."""
-    # Not a version number, which someone would have to remember to raise.
+    # Of code and libraries, not a version number, which someone would have to remember to raise.
     digest = hashlib.sha256(repr([(name, version(name)) for name in _LIBRARIES]).encode())
     for folder in _SCORED_BY:
         root = Path(str(files(f"branchwise.{folder}")))

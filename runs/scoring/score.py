@@ -1,8 +1,6 @@
-"""Scoring the answers of a run or of a predictions file.
+"""Scoring the answers of a run or of a predictions file, and where a run's answers were lost.
 
-Models align and judge what names leave open; scores are computed; what was lost is looked for in
-the traces of a run. What is found of a run is saved in its store.
-"""
+Models align and judge what names leave open. What is found of a run is saved in its store."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -133,8 +131,6 @@ class PredictionsFile:
 
 @dataclass(frozen=True)
 class _Answers:
-    """Items with their answers, and how they are scored; `system`: the run's, None for a file."""
-
     path: Path
     task: Task
     items: Sequence[AnsweredItem]
@@ -144,7 +140,7 @@ class _Answers:
     keys: Keys
     roles: RoleDecoding
     headers: Mapping[str, str] = field(default_factory=dict)
-    system: Mapping[str, Any] | None = None
+    system: Mapping[str, Any] | None = None  # the run's; None for a file
     pending: int = 0
 
 
@@ -180,9 +176,8 @@ def _score_file(file: PredictionsFile, settings: ScoringSettings) -> ScoredAnswe
     choice = _checked(settings.choice or BY_NAMES, settings, task.name, file.path)
     metrics = metrics_of((*settings.metrics, *choice.metrics), (), str(file.path))
     prompts, prices = Prompts.load(), settings.prices or Prices.load()
-    answers = _Answers(
-        file.path, task, items, choice, metrics, prompts, settings.keys, settings.roles
-    )
+    own = (choice, metrics, prompts, settings.keys, settings.roles)
+    answers = _Answers(file.path, task, items, *own)
     settled, scores, lexical = _scores(answers, settings)
     costs, counts = NO_COSTS, scores.counts
     if choice.asks:
@@ -198,8 +193,7 @@ def _score_file(file: PredictionsFile, settings: ScoringSettings) -> ScoredAnswe
 
 
 def _score_run(run: RunReader, settings: ScoringSettings) -> tuple[ScoredAnswers, str | None]:
-    """The scored run, and the key to save under what its tools could have given (None: nothing
-    new)."""
+    """The scored run, and the key to save its reach under; None: nothing new."""
     keys = with_kept_keys(settings.keys, run.system, str(run.path))
     task, system = get_task(run.task), System.model_validate(run.system)
     questions = list(run.questions())
@@ -214,18 +208,14 @@ def _score_run(run: RunReader, settings: ScoringSettings) -> tuple[ScoredAnswers
     asked = (*settings.metrics, *(settings.choice.metrics if settings.choice else ()))
     metrics = metrics_of(asked, run.meta.get("scoring", {}).get("metrics", ()), str(run.path))
     with reading(run.path):
-        kept = checked_roles(run.system.get("role_decoding"))
-        roles: RoleDecoding = {
-            role: {**kept.get(role, {}), **settings.roles.get(role, {})} for role in SCORERS
-        }
-        roles = checked_roles(roles)
+        kept, given = checked_roles(run.system.get("role_decoding")), settings.roles
+        both = {role: {**kept.get(role, {}), **given.get(role, {})} for role in SCORERS}
+        roles: RoleDecoding = checked_roles(both)
         if system.decoding.api != "auto":
             roles = asked_by(system.decoding.api, roles)
         headers = checked_headers(run.system.get("headers") or {})
-    path, pending = run.path, run.progress()["pending"]
-    answers = _Answers(
-        path, task, items, choice, metrics, prompts, keys, roles, headers, run.system, pending
-    )
+    path, scoring = run.path, (choice, metrics, prompts, keys, roles, headers, run.system)
+    answers = _Answers(path, task, items, *scoring, run.progress()["pending"])
     settled, scores, lexical = _scores(answers, settings)
     prices = settings.prices or prices_of(run.path)
     with reading(run.path):
@@ -234,7 +224,7 @@ def _score_run(run: RunReader, settings: ScoringSettings) -> tuple[ScoredAnswers
     analysis = key = None
     if task.is_attributable:
         reach, key = _reach(run, questions, settings)
-        analysis = analyse(run.path, settled.items, scores, reach)
+        analysis = analyse(path, settled.items, scores, reach)
         modules = analysis.modules
     else:
         # Of the traces only these events are read, one at a time: memory may not hold all.
@@ -265,7 +255,6 @@ def _checked(
     path: Path,
     system: Mapping[str, Any] | None = None,
 ) -> ScoringChoice:
-    """Resolved. Raises InputError where the task cannot be scored like that."""
     choice.check_task(task, str(path))
     if settings.check:
         settings.check.require_grades(choice, task)
@@ -273,7 +262,6 @@ def _checked(
 
 
 def _scores(answers: _Answers, settings: ScoringSettings) -> tuple[Settled, Scores, Scores | None]:
-    """What models settled, the scores, and those by names alone where both were asked for."""
     choice, task, roles = answers.choice, answers.task, answers.roles
     spending = settings.restraints.allowance
     if isinstance(spending, Spending) and choice.asks:
@@ -301,11 +289,9 @@ def _settled(
     path, options = answers.path, f" {settings.choice.options}" if settings.choice else ""
 
     def unasked(spec: ModelSpec) -> None:
-        raise InputError(
-            f"not everything that {spec.model} was to settle has been asked yet",
-            where=str(path),
-            remedy=f"ask first: branchwise score {path}{options}",
-        )
+        problem = f"not everything that {spec.model} was to settle has been asked yet"
+        remedy = f"ask first: branchwise score {path}{options}"
+        raise InputError(problem, where=str(path), remedy=remedy)
 
     def ready(spec: ModelSpec) -> None:
         tell_kept_keys(answers.keys, settings.keys, str(path))
@@ -335,8 +321,7 @@ def _settled(
 def check_stored(
     path: Path, stored: Mapping[str, Mapping[GradeRequest, float]], settings: ScoringSettings
 ) -> JudgeCheck:
-    """Grades by the chosen judge beside those that a file of outputs has, by question id; replies
-    are kept beside the file. Raises what `score_answers` raises."""
+    """Grades by the chosen judge beside those that a file of outputs has, by question id."""
     if settings.check is None or settings.choice is None:
         raise InputError("nothing is to be graded", remedy="name a --judge and --judge-check N")
     choice, spending = settings.choice.resolved(None), settings.restraints.allowance
@@ -362,13 +347,12 @@ def check_stored(
 def _reach(
     run: RunReader, questions: Sequence[Question], settings: ScoringSettings
 ) -> tuple[Reach, str | None]:
-    """What the run's tools could have given, and the key to save it under if it is new."""
     sources = run_sources(run.meta)
-    key = reach_key(questions, sources)
-    # What was read without a limit serves any.
-    keys = [key] if settings.read_passages else [key, f"{key}-quickly"]
-    for one in keys:
-        if kept := run.kept_reach(one):
+    keys = [reach_key(questions, sources)]
+    if not settings.read_passages:
+        keys.append(f"{keys[0]}-quickly")  # what was read without a limit serves, too
+    for key in keys:
+        if kept := run.kept_reach(key):
             return Reach.from_json(kept), None
     seconds = inf if settings.read_passages else QUICKLY
     reach = find_reach(questions, sources, seconds=seconds, progress=settings.passage_progress)
@@ -376,8 +360,7 @@ def _reach(
 
 
 def _saving(run: RunReader, settings: ScoringSettings) -> tuple[str, str, str] | None:
-    """A digest of what a run's scores are made of, and those of the settings that serve it: with
-    the corpus read to its end, and its own. None where scores are not saved."""
+    """Digests of what scores are made of, and of the settings that serve; None: not saved."""
     choice, kept = _run_choice(run, settings), run.meta.get("scoring", {})
     measured = settings.metrics or choice.metrics or kept.get("metrics")
     if not settings.reuses or choice.asks or measured or not is_attributable(run.task):
@@ -394,15 +377,14 @@ def _reused(
 ) -> ScoredAnswers | None:
     made, *names = saving
     kept = (SavedScores.read(run.scored_run(name)) for name in names)
-    saved = next((one for one in kept if one and one.of == made), None)
+    saved, path = next((scores for scores in kept if scores and scores.of == made), None), run.path
     if saved is None:
         return None
-    path = run.path
 
     def read() -> TracedRun:
-        again = score_answers(path, replace(settings, saves=False, reuses=False)).analysis
-        assert again is not None, "as it was when it was saved"
-        return TracedRun(again.items, again.item_errors)
+        analysis = score_answers(path, replace(settings, saves=False, reuses=False)).analysis
+        assert analysis is not None, "as it was when it was saved"
+        return TracedRun(analysis.items, analysis.item_errors)
 
     def read_errors() -> tuple[ItemErrors, ...]:
         with closing(open_run(path)) as again, reading(path):
@@ -412,8 +394,8 @@ def _reused(
     def read_answered() -> Sequence[AnsweredItem]:
         with closing(open_run(path)) as again:
             task = get_task(again.task, _run_choice(again, settings).variant_of(again.task))
-            items = [item for item, _ in _ended(again, list(again.questions()))]
-            items = best_gold_sets(task, items)
+            ended = _ended(again, list(again.questions()))
+            items = best_gold_sets(task, [item for item, _ in ended])
         return items if len(items) == len(saved.scores.items) else ()
 
     return ScoredAnswers(

@@ -1,5 +1,4 @@
-"""Scores of a run or a predictions file, and what is behind them: where answers were lost, and what
-could have been found."""
+"""Scores of a run or a predictions file, and what is behind them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,10 +50,8 @@ class TracedRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Analysis:
-    """Errors of every item of a run, and from them, when asked for: ceilings, curves, breakdowns.
-    `read` reads the items with their traces when something asks for them; `read_errors` and
-    `read_answered` read less, and give nothing where they cannot. `reach`: what the tools could
-    have given; `rows`: the items' metrics."""
+    """Errors of every item, and what is made of them: ceilings, curves, breakdowns. `read` reads
+    items with traces; `read_errors`, `read_answered` less, and give nothing where they cannot."""
 
     read: Callable[[], "TracedRun"]
     task: Task
@@ -63,6 +60,10 @@ class Analysis:
     modules: ModuleWork = field(default_factory=ModuleWork)
     read_errors: Callable[[], tuple[ItemErrors, ...]] = tuple
     read_answered: Callable[[], Sequence[AnsweredItem]] = tuple
+    # Page, tables and figures of one report ask for the same ones, which take seconds each.
+    _places: dict[str, Places] = field(default_factory=dict, init=False)
+    _curves: dict[Effort, Curve] = field(default_factory=dict, init=False)
+    _breakdowns: dict[str, Breakdown] = field(default_factory=dict, init=False)
 
     @cached_property
     def _traced(self) -> "TracedRun":
@@ -96,8 +97,8 @@ class Analysis:
         """By subset, how many gold answers the items have, branch by branch."""
         rows = [(item.item.question.ambiguous, len(item.right)) for item in self.items]
         every, ambiguous, unambiguous = SUBSETS
-        told = {ambiguous: [True], unambiguous: [False], every: [True, False]}
-        return {name: sum(n for kind, n in rows if kind in told[name]) for name in SUBSETS}
+        states = {ambiguous: [True], unambiguous: [False], every: [True, False]}
+        return {name: sum(n for state, n in rows if state in states[name]) for name in SUBSETS}
 
     @cached_property
     def ceilings(self) -> CeilingScores:
@@ -122,19 +123,6 @@ class Analysis:
         return self._places[by]
 
     @cached_property
-    def _places(self) -> dict[str, Places]:
-        return {}
-
-    # Page, tables and figures of one report ask for the same ones, which take seconds each.
-    @cached_property
-    def _curves(self) -> dict[Effort, Curve]:
-        return {}
-
-    @cached_property
-    def _breakdowns(self) -> dict[str, Breakdown]:
-        return {}
-
-    @cached_property
     def epochs(self) -> EpochSpread | None:
         """Spread over epochs; None where there is one."""
         return epoch_spread(self.items, self.task.headline)
@@ -147,7 +135,7 @@ class Analysis:
             "curves": {by: self.curve(by).to_json() for by in ("calls", "tokens")},
             "breakdowns": {by: self.breakdown(by).to_json() for by in groupings_of(self.task)},
             "epochs": self.epochs.to_json() if self.epochs else None,
-            "items": [found.to_json() for found in self.item_errors],
+            "items": [errors.to_json() for errors in self.item_errors],
         }
 
 
@@ -185,9 +173,10 @@ class ScoredAnswers:
         return inert_parts(self.modules, self.settled)
 
     @property
-    def told_of_calls(self) -> list[str]:
+    def notes_on_calls(self) -> list[str]:
         """A line for each field that requests lacked, and for replies that ended oddly."""
-        return [*(one.words for one in self.left_out), *(remark.words for remark in self.remarks)]
+        lacks = [field.words for field in self.left_out]
+        return [*lacks, *(remark.words for remark in self.remarks)]
 
     @property
     def protocol(self) -> str:
@@ -251,18 +240,16 @@ class ScoredAnswers:
         """JSON-serialisable; a file has `without_prediction`, a run what its modules did."""
         lexical = self.lexical.to_json() if self.lexical else None
         if self.missing is not None:
-            errors = self.untraced_errors
+            analysis = None
+            if (errors := self.untraced_errors) is not None:
+                items = [error.to_json() for error in errors]
+                analysis = {"errors": totals(errors).to_json(), "items": items}
             return {
                 **self.scores.to_json(),
                 "without_prediction": list(self.missing),
                 "costs": None if self.costs == NO_COSTS else self.costs.to_json(),
                 "models": self.settled.to_json(),
-                "analysis": None
-                if errors is None
-                else {
-                    "errors": totals(errors).to_json(),
-                    "items": [error.to_json() for error in errors],
-                },
+                "analysis": analysis,
                 "lexical": lexical,
             }
         return {
@@ -271,7 +258,7 @@ class ScoredAnswers:
             "models": self.settled.to_json(),
             "modules": self.modules.to_json(),
             "did_nothing": [part.words for part in self.inert.values()],
-            "left_out": [one.to_json() for one in self.left_out],
+            "left_out": [field.to_json() for field in self.left_out],
             "remarks": [remark.to_json() for remark in self.remarks],
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": lexical,

@@ -14,17 +14,12 @@ from branchwise.base.files import cannot_read
 from branchwise.base.text import one_line
 
 DATABASE = "run.sqlite"
-
 DRAFT = f"{DATABASE}.new"
-
 FORMAT = 3
 """The version of the store's layout; others are refused."""
 
-PAGE_SIZE = 1024
-"""Bytes."""
-
-FOLDING_WAIT = 2000
-"""Milliseconds."""
+PAGE_SIZE = 1024  # bytes
+FOLDING_WAIT = 2000  # milliseconds
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -75,7 +70,6 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     # A complete file in a folder without room for WAL's other files.
     if not os.access(path.parent, os.W_OK) and not _has(path, "-wal"):
         uri += "&immutable=1"
-    # Opened on one thread and used on another, but never on two at once.
     connection = sqlite3.connect(uri, uri=True, timeout=30.0, check_same_thread=False)
     try:
         # The file is untrusted: code in its schema is not run, and its pages are checked.
@@ -87,11 +81,6 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def log_is_out_of_reach(path: Path) -> bool:
-    """Whether the latest writes are in a log that cannot be read in this folder."""
-    return not os.access(path.parent, os.W_OK) and (_has(path, "-wal") or _has(path, "-journal"))
-
-
 def _has(path: Path, suffix: str) -> bool:
     """Whether such a file is beside it; an empty one, which a reader may leave, is none."""
     try:
@@ -100,34 +89,22 @@ def _has(path: Path, suffix: str) -> bool:
         return False
 
 
-_OTHERWISE = frozenset(
-    {
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_NOMEM,
-        sqlite3.SQLITE_READONLY,
-        sqlite3.SQLITE_INTERRUPT,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_PERM,
-        sqlite3.SQLITE_PROTOCOL,
-    }
-)
+_IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+_DENIED = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+_STOPPED = {sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_FULL}
+_OTHERWISE = _IN_USE | _DENIED | _STOPPED
 """What SQLite says of files that may be whole."""
 
 _TORN = "its pages do not fit together"
-
 _WORDS = {sqlite3.SQLITE_NOTADB: "it is not a database", sqlite3.SQLITE_CORRUPT: _TORN}
-
-_MAX_WHAT = 200
 
 
 class DamagedError(InputError):
     """A run's file is damaged; the rest of it is readable. `share` of whole items: by default
     counted when the message is read, which reads the whole file."""
 
-    def __init__(self, run: Path, what: str, share: str | None = None) -> None:
-        self.run, self.damage, self._share = run, one_line(what)[:_MAX_WHAT], share
+    def __init__(self, run: Path, damage: str, share: str | None = None) -> None:
+        self.run, self.damage, self._share = run, one_line(damage)[:200], share
         remedy = f"save what is whole: branchwise recover {shlex.quote(str(run))} --out NEW"
         super().__init__(f"is damaged ({self.damage})", where=str(run / DATABASE), remedy=remedy)
 
@@ -169,7 +146,8 @@ def reading(run: Path) -> Iterator[None]:
             denied = PermissionError(EACCES, os.strerror(EACCES))
             raise cannot_read(run / DATABASE, denied) from None
         remedy = "try again when no other process uses it"
-        if log_is_out_of_reach(run / DATABASE):
+        has_log = _has(run / DATABASE, "-wal") or _has(run / DATABASE, "-journal")
+        if has_log and not os.access(run, os.W_OK):
             remedy = "the run was interrupted: to read it, copy the folder to a writable place"
         raise InputError(
             f"{DATABASE} cannot be read as a run ({error})", where=str(run), remedy=remedy

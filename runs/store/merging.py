@@ -38,13 +38,10 @@ from branchwise.runs.store.tables import (
 from branchwise.runs.store.verifying import ReadableRows, Survey, check_whole, survey
 
 _SAME = {"task": "task", "epochs": "number of epochs", "scoring": "way of scoring"}
-"""What runs have in common besides their system, in words."""
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A run that is joined: its settings and questions."""
-
     path: Path
     meta: Mapping[str, Any]
     questions: Sequence[Question]
@@ -55,13 +52,12 @@ class _Source:
             meta, questions = reader.meta, list(reader.questions())
         check_whole(path)
         if meta.get("fork"):
-            what, remedy = "is a fork of one item", "merge whole runs"
-        elif not meta["system_digest"]:
-            what = "was stopped before its system was open"
+            raise InputError("is a fork of one item", where=str(path), remedy="merge whole runs")
+        if not meta["system_digest"]:
             remedy = f"continue it first: branchwise resume {path}"
-        else:
-            return cls(path, meta, questions)
-        raise InputError(what, where=str(path), remedy=remedy)
+            problem = "was stopped before its system was open"
+            raise InputError(problem, where=str(path), remedy=remedy)
+        return cls(path, meta, questions)
 
 
 def merge_runs(paths: Sequence[Path], out: Path) -> None:
@@ -92,22 +88,18 @@ def _check_new(out: Path) -> None:
 
 
 def _check_alike(source: _Source, first: _Source) -> None:
-    """Raise InputError unless both runs are of one system, task, number of epochs and scoring."""
     expected, meta = first.meta, source.meta
     differing = [
         words for key, words in _SAME.items() if (expected.get(key) or {}) != (meta.get(key) or {})
     ]
-    what = differing[0] if differing else None
     if expected["system_digest"] != meta["system_digest"]:
         was, now = expected["identity"], meta["identity"]
         keys = sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
-        what = f"system ({', '.join(keys)})"
-    if what:
-        raise InputError(
-            f"is of another {what} than {first.path}",
-            where=str(source.path),
-            remedy="merge the runs of each by themselves",
-        )
+        differing = [f"system ({', '.join(keys)})"]
+    if differing:
+        problem = f"is of another {differing[0]} than {first.path}"
+        remedy = "merge the runs of each by themselves"
+        raise InputError(problem, where=str(source.path), remedy=remedy)
 
 
 def _check_distinct(sources: Sequence[_Source]) -> None:
@@ -115,36 +107,30 @@ def _check_distinct(sources: Sequence[_Source]) -> None:
     for source in sources:
         for question in source.questions:
             if question.id in known:
-                raise InputError(
-                    f"the question {question.id[:60]!r} is in {known[question.id]}, too",
-                    where=str(source.path),
-                    remedy="merge runs of different questions",
-                )
+                problem = f"the question {question.id[:60]!r} is in {known[question.id]}, too"
+                remedy = "merge runs of different questions"
+                raise InputError(problem, where=str(source.path), remedy=remedy)
             known[question.id] = source.path
 
 
 def _prices(paths: Sequence[Path]) -> Path | None:
-    """The prices that the runs keep, if any; InputError where they differ."""
     kept = [prices for path in paths if (prices := kept_prices(path))]
     for prices in kept[1:]:
         if prices.read_bytes() != kept[0].read_bytes():
-            raise InputError(
-                f"has other prices than {kept[0]}",
-                where=str(prices),
-                remedy="give all runs the same: branchwise score DIR --prices FILE",
-            )
+            remedy = "give all runs the same: branchwise score DIR --prices FILE"
+            raise InputError(f"has other prices than {kept[0]}", where=str(prices), remedy=remedy)
     return kept[0] if kept else None
 
 
+def _spec_of(meta: Mapping[str, Any]) -> RunSpec:
+    return RunSpec(**{f.name: meta[f.name] for f in fields(RunSpec) if f.name in meta})
+
+
 def _fill(connection: sqlite3.Connection, sources: Sequence[_Source]) -> None:
-    """Write the settings, questions and items of all runs into the file of a new one."""
     questions = [question for source in sources for question in source.questions]
     meta = sources[0].meta
-    spec = replace(
-        RunSpec(**{f.name: meta[f.name] for f in fields(RunSpec) if f.name in meta}),
-        source=", ".join(dict.fromkeys(source.meta["source"] for source in sources)),
-        questions_digest=questions_digest(questions),
-    )
+    named = ", ".join(dict.fromkeys(source.meta["source"] for source in sources))
+    spec = replace(_spec_of(meta), source=named, questions_digest=questions_digest(questions))
     layout = begin_file(connection, spec, len(questions), 0)
     for n, question in enumerate(questions):
         put_question(connection, n, question)
@@ -162,18 +148,15 @@ def _fill(connection: sqlite3.Connection, sources: Sequence[_Source]) -> None:
 def _copy(
     file: RunFile, connection: sqlite3.Connection, items: Mapping[tuple[int, int], int], first: int
 ) -> None:
-    """Copy a run's items with all that they recorded, and judgements; `items`: new numbers by
-    question and epoch, `first`: the new number of the run's first question."""
+    """Copy a run's items and judgements; `items`: their new numbers by question and epoch."""
     passages = StoredPassages(file)
     for number, question, epoch, status, _, _, outcome in file.each("items", "ORDER BY item"):
         item, counts = items[first + question, epoch], []
         for table in ("events", "responses"):
             rows = [(item, *row[1:]) for row in file.of_item(table, number)]
             # A set's order would differ from process to process.
-            wanted = dict.fromkeys(
-                hash for row in rows for hash in references(orjson.loads(row[-1]))
-            )
-            texts = passages.of(wanted)
+            hashes = (hash for row in rows for hash in references(orjson.loads(row[-1])))
+            texts = passages.of(wanted := dict.fromkeys(hashes))
             connection.executemany(INSERT_PASSAGE, [texts[hash] for hash in wanted])
             connection.executemany(insert_into(table), rows)
             counts.append(len(rows) if status in ENDED else None)
@@ -203,30 +186,20 @@ class Recovery:
     damaged: Mapping[str, int]
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "run": str(self.run),
-            "items": self.items,
-            "saved": dict(self.saved),
-            "questions_given": list(self.questions_given),
-            "begun_again": [{"id": id, "epoch": epoch} for id, epoch in self.begun_again],
-            "responses_lost": self.responses_lost,
-            "damaged": dict(self.damaged),
-        }
+        again = [{"id": id, "epoch": epoch} for id, epoch in self.begun_again]
+        return {**vars(self), "run": str(self.run), "begun_again": again}
 
 
 def recover_run(run: Path, out: Path, questions: QuestionSet | None = None) -> Recovery:
-    """Make a run at `out` of everything whole in the one at `run`, which is only read. `questions`:
-    the run's own set, for lost ones. Raises InputError."""
+    """Make a run of what is whole in another, which is only read; `questions`: for lost ones."""
     RunReader.check(run)
     with _copied(run) as copy:
         try:
             file = RunFile(copy, tolerant=True)
         except DamagedError:
-            raise InputError(
-                "the run's settings are lost; without them it cannot be used",
-                where=str(run / DATABASE),
-                remedy="restore the file, or run again",
-            ) from None
+            problem = "the run's settings are lost; without them it cannot be used"
+            remedy = "restore the file, or run again"
+            raise InputError(problem, where=str(run / DATABASE), remedy=remedy) from None
         with closing(file), new_file(out) as connection:
             return _Recovering(connection, file, run).fill(out, questions)
 
@@ -252,18 +225,32 @@ class _Recovering:
         self._new, self._old, self._run = connection, old, run
         self._remains = ReadableRows(old)
         check_of_study(run, old.meta)
-        meta = old.meta
-        self._spec = RunSpec(**{f.name: meta[f.name] for f in fields(RunSpec) if f.name in meta})
+        self._spec = _spec_of(old.meta)
         self._layout = begin_file(connection, self._spec, old.question_count, old.opening_count)
 
     def fill(self, out: Path, questions: QuestionSet | None) -> Recovery:
-        self._add_rows()
+        for table in LATER:
+            self._new.execute(create_table(table))
+        for table in _SAVED:
+            self._new.executemany(insert_into(table, "INSERT OR IGNORE"), self._remains(table))
+        self._new.execute("DELETE FROM items WHERE item > ?", (self._old.item_count,))
+        self._new.execute(
+            """DELETE FROM events WHERE seq >=
+            (SELECT items.events FROM items WHERE items.item = events.item)"""
+        )
         given = self._add_questions(questions)
-        self._restore_opening()
+        # A started item of a fork has its opening as its first events.
+        sql = "SELECT seq, kind, at, body FROM events WHERE item = 1 AND seq < ?"
+        rows = self._new.execute(sql, (self._old.opening_count,)).fetchall()
+        self._new.executemany(insert_into("opening", "INSERT OR IGNORE"), rows)
         content = self._survey()
+        if content.opening < self._old.opening_count:
+            problem, where = "the events that this fork starts with are lost", self._run / DATABASE
+            raise InputError(problem, where=str(where), remedy="make the fork again")
         ids = [content.questions[n] for n in range(self._old.question_count)]
         items = places(self._spec, ids)
-        kept = {p.item for p in items if content.has_ended(p.item) and content.is_whole(p.item)}
+        ended = {item for item, state in content.items.items() if state.status in ENDED}
+        kept = ended.intersection(content.whole)
         again = [place for place in items if place.item not in kept]
         self._begin_again(again)
         begun, responses_lost = [], 0
@@ -281,18 +268,6 @@ class _Recovering:
         damaged = dict(+self._remains.damaged)
         return Recovery(out, len(items), saved, given, begun, responses_lost, damaged)
 
-    def _add_rows(self) -> None:
-        for table in LATER:
-            self._new.execute(create_table(table))
-        for table in _SAVED:
-            insert = insert_into(table, "INSERT OR IGNORE")
-            self._new.executemany(insert, self._remains(table))
-        self._new.execute("DELETE FROM items WHERE item > ?", (self._old.item_count,))
-        self._new.execute(
-            """DELETE FROM events WHERE seq >=
-            (SELECT items.events FROM items WHERE items.item = events.item)"""
-        )
-
     def _survey(self) -> Survey:
         return survey(self._rows, self._old.meta)
 
@@ -301,7 +276,6 @@ class _Recovering:
         yield from filter(None, (self._layout.read(table, row) for row in self._new.execute(sql)))
 
     def _add_questions(self, questions: QuestionSet | None) -> list[str]:
-        """Fill in the lost questions; returns their ids."""
         lost = self._survey().lost_questions
         if not lost:
             return []
@@ -310,9 +284,9 @@ class _Recovering:
         whole = questions.questions[:count] if questions else ()
         if questions_digest(whole) != self._spec.questions_digest:
             source = shlex.quote(self._spec.source)
-            what = f"questions of the run are lost ({len(lost)} of {count})"
+            problem = f"questions of the run are lost ({len(lost)} of {count})"
             raise InputError(
-                f"{what}, and these are others" if questions else what,
+                f"{problem}, and these are others" if questions else problem,
                 where=questions.source if questions else str(self._run / DATABASE),
                 remedy=f"give exactly the run's questions: --questions {source}",
             )
@@ -321,20 +295,7 @@ class _Recovering:
             put_question(self._new, n, whole[n])
         return [whole[n].id for n in lost]
 
-    def _restore_opening(self) -> None:
-        """A started item of a fork has its opening as its first events."""
-        sql = "SELECT seq, kind, at, body FROM events WHERE item = 1 AND seq < ?"
-        rows = self._new.execute(sql, (self._old.opening_count,)).fetchall()
-        self._new.executemany(insert_into("opening", "INSERT OR IGNORE"), rows)
-        if self._survey().opening < self._old.opening_count:
-            raise InputError(
-                "the events that this fork starts with are lost",
-                where=str(self._run / DATABASE),
-                remedy="make the fork again",
-            )
-
     def _begin_again(self, again: Sequence[Place]) -> None:
-        """Leave items to `resume`, with their intact responses."""
         passages = {row[0] for row in self._rows("passages")}
         for place in again:
             self._new.execute("DELETE FROM events WHERE item = ?", (place.item,))

@@ -37,8 +37,7 @@ LOCK = "lock"
 def create_run(
     path: Path, spec: RunSpec, questions: Sequence[Question], opening: Sequence[Event] = ()
 ) -> None:
-    """Make a run folder with all its items pending; `opening`: the first events of a fork's item.
-    The file appears when it is complete. Raises InputError."""
+    """Make a run folder with all its items pending; `opening`: a fork's first events."""
     with new_file(path) as connection:
         layout = begin_file(connection, spec, len(questions), len(opening))
         for n, question in enumerate(questions):
@@ -73,11 +72,9 @@ def new_file(path: Path) -> Iterator[sqlite3.Connection]:
         finally:
             os.close(lock)
     except (OSError, sqlite3.Error) as error:
-        raise InputError(
-            f"cannot make a run here ({error})",
-            where=str(path),
-            remedy="choose another folder with --out",
-        ) from error
+        problem = f"cannot make a run here ({error})"
+        remedy = "choose another folder with --out"
+        raise InputError(problem, where=str(path), remedy=remedy) from error
 
 
 @contextmanager
@@ -155,20 +152,16 @@ def hold(path: Path) -> int:
     try:
         handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o666)
     except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})",
-            where=str(path),
-            remedy="make the folder writable, or work on a copy of it",
-        ) from error
+        problem = f"cannot be written ({error.strerror})"
+        remedy = "make the folder writable, or work on a copy of it"
+        raise InputError(problem, where=str(path), remedy=remedy) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
-        raise InputError(
-            "another process is writing this run",
-            where=str(path),
-            remedy="wait for it or stop it; then resume",
-        ) from None
+        problem = "another process is writing this run"
+        remedy = "wait for it or stop it; then resume"
+        raise InputError(problem, where=str(path), remedy=remedy) from None
     return handle
 
 

@@ -1,8 +1,6 @@
 """Passages are stored once: a reference replaces a passage's text in a record.
 
-A tool result of fifteen passages has each text twice, in what the model reads and in the artifact.
-`fold` takes the texts out, `unfold` puts them back, byte for byte.
-"""
+`fold` takes out the texts, which a tool result has twice; `unfold` puts them back."""
 
 import functools
 from collections import defaultdict
@@ -32,10 +30,8 @@ def fold(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[StoredPassage]
     messages that a node changed (`update.pending`)."""
     if changed := _changed_messages(record):
         folded = [fold(message) for message in changed]
-        slim_messages = [slim for slim, _ in folded]
-        return _with_messages(record, slim_messages), [
-            p for _, passages in folded for p in passages
-        ]
+        whole = _with_messages(record, [slim for slim, _ in folded])
+        return whole, [passage for _, passages in folded for passage in passages]
     listed = record.get("artifact", {}).get("passages")
     if not listed:
         return dict(record), []
@@ -45,11 +41,8 @@ def fold(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[StoredPassage]
         for s, p in zip(passages, listed, strict=True)
     ]
     artifact = {**record["artifact"], "passages": slim}
-    return {
-        **record,
-        "content": _fold_text(record["content"], passages),
-        "artifact": artifact,
-    }, passages
+    content = _fold_text(record["content"], passages)
+    return {**record, "content": content, "artifact": artifact}, passages
 
 
 def _changed_messages(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -116,8 +109,8 @@ def references(record: Mapping[str, Any]) -> list[str]:
 def unfold(
     record: Mapping[str, Any], stored: Mapping[str, StoredPassage], *, contents: bool = True
 ) -> dict[str, Any]:
-    """The record as it was; `stored`: its passages by hash. Without `contents`, `content` is ""
-    where it only repeats the artifact's passages: writing these out is a third of the work."""
+    """The record as it was, by its `stored` passages. Without `contents`, `content` is "" where it
+    only repeats the artifact's passages: writing these out is a third of the work."""
     if changed := _changed_messages(record):
         return _with_messages(record, [unfold(message, stored) for message in changed])
     listed = record.get("artifact", {}).get("passages")

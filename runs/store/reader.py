@@ -106,9 +106,6 @@ class ItemRows:
         return tuple(zlib.crc32(rows[0][1]) if rows else None for rows in saved)
 
 
-_MAX_NAMED = 5
-
-
 class ItemRow(NamedTuple):
     """An item of any status; `outcome` is present once it has ended."""
 
@@ -135,6 +132,7 @@ class RunReader:
     """Read access to one run. Use `open_run`; close it, or let it go."""
 
     def __init__(self, file: RunFile) -> None:
+        self.packed_rows = file.packed_rows
         self._file, self.path, self.meta = file, file.run, file.meta
         self.name = file.run.resolve().name
         self.task: str = self.meta["task"]
@@ -145,18 +143,16 @@ class RunReader:
     @staticmethod
     def check(path: Path) -> None:
         if not (path / DATABASE).is_file():
-            what = "is not a run folder" if path.exists() else "no such run"
+            problem = "is not a run folder" if path.exists() else "no such run"
             remedy = "name a folder made by `branchwise run --out`"
             if (path / DRAFT).exists():
-                what, remedy = (
-                    "the run was killed while it was being created",
-                    "make it again: nothing is lost",
-                )
+                problem = "the run was killed while it was being created"
+                remedy = "make it again: nothing is lost"
             if runs := sorted(str(file.parent) for file in path.glob(f"runs/*/{DATABASE}")):
                 # A study's folder.
-                more = f" and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""
-                remedy = f"name one of its runs: {', '.join(runs[:_MAX_NAMED])}{more}"
-            raise InputError(what, where=str(path), remedy=remedy)
+                more = f" and {len(runs) - 5} more" if len(runs) > 5 else ""
+                remedy = f"name one of its runs: {', '.join(runs[:5])}{more}"
+            raise InputError(problem, where=str(path), remedy=remedy)
 
     def close(self) -> None:
         self._file.close()
@@ -175,9 +171,8 @@ class RunReader:
             of_table: dict[str, int] = dict(self._file.query(sql.format("NOT INDEXED")))
         if counts != of_table:
             raise DamagedError(self.path, "the items and their index by status disagree")
-        done, failed = counts.get("done", 0), counts.get("failed", 0)
-        total = sum(counts.values())
-        return {"total": total, "done": done, "failed": failed, "pending": total - done - failed}
+        total, ended = sum(counts.values()), {state: counts.get(state, 0) for state in ENDED}
+        return {"total": total, **ended, "pending": total - sum(ended.values())}
 
     def question(self, n: int) -> Question:
         with reading(self.path):
@@ -209,7 +204,7 @@ class RunReader:
         """(item, question number, epoch, status) of the items in these states, in order."""
         marks = ", ".join("?" * len(statuses))
         sql = f"SELECT item, question, epoch, status FROM items WHERE status IN ({marks})"  # noqa: S608 - only question marks are inserted
-        return [(*row,) for row in self._file.query(f"{sql} ORDER BY item", statuses)]
+        return [*self._file.query(f"{sql} ORDER BY item", statuses)]
 
     def items(self, questions: Sequence[Question] | None = None) -> Iterator[ItemRow]:
         """All items in order, ended or not. `questions`: all of them, where they are at hand."""
@@ -225,8 +220,8 @@ class RunReader:
                 if status == "pending":
                     sql = "SELECT 1 FROM responses WHERE item = ? LIMIT 1"
                     if list(self._file.query(sql, (item,))) or self._file.packed_rows(item):
-                        what = f"item {item} has started, but its row says otherwise"
-                        raise DamagedError(self.path, what)
+                        problem = f"item {item} has started, but its row says otherwise"
+                        raise DamagedError(self.path, problem)
             count += 1
             yield row
         self._check_count("items", count, self._file.item_count)
@@ -257,13 +252,10 @@ class RunReader:
                 yield answered, row.outcome
 
     def events(self, item: int, *, contents: bool = True) -> Iterator[Event]:
-        """The trace of an item, in order. Without `contents`, a result that only shows passages has
-        "" for `content`: for readers of artifacts, which saves a sixth of the time."""
+        """The trace of an item; without `contents`, a result that only shows passages has none."""
         with reading(self.path), self._file.snapshot():
-            rows = self._event_rows(item)
-            unfolded = self._unfolded([row[4] for row in rows], contents=contents)
-        for (_, seq, kind, at, _), data in zip(rows, unfolded, strict=True):
-            yield Event(seq, kind, at, data)
+            events = self._events([row[1:] for row in self._event_rows(item)], contents=contents)
+        yield from events
 
     def opening(self) -> Iterator[Event]:
         if not self.meta.get("fork"):
@@ -271,9 +263,8 @@ class RunReader:
         with reading(self.path), self._file.snapshot():
             rows = self._file.rows("opening", "ORDER BY seq")
             self._check_count("events of the opening", len(rows), self._file.opening_count)
-            unfolded = self._unfolded([row[3] for row in rows])
-        for (seq, kind, at, _), data in zip(rows, unfolded, strict=True):
-            yield Event(seq, kind, at, data)
+            events = self._events(rows)
+        yield from events
 
     def module_events(self) -> Iterator[Event]:
         """What tools, expansion, extraction and nodes did in ended items; passages stay folded."""
@@ -296,12 +287,9 @@ class RunReader:
             self._check_item(item, responses=len(rows))
             unfolded = self._unfolded([row[5] for row in rows])
         return {
-            (CallKey(kind, role, digest), occurrence): response
-            for (_, kind, role, digest, occurrence, _), response in zip(rows, unfolded, strict=True)
+            (CallKey(*key), occurrence): response
+            for (_, *key, occurrence, _), response in zip(rows, unfolded, strict=True)
         }
-
-    def packed_rows(self, item: int) -> list[tuple[str, Row]]:
-        return self._file.packed_rows(item)
 
     def model_usage(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Role and tokens of every recorded model reply, including those of unended items."""
@@ -309,7 +297,7 @@ class RunReader:
             rows = self._file.rows("responses", "WHERE kind = 'model'")
             packed = self._file.packed_items()
         for item in packed:
-            rows += [row for table, row in self.packed_rows(item) if table == "responses"]
+            rows += [row for table, row in self._file.packed_rows(item) if table == "responses"]
         for _, kind, role, _, _, body in rows:
             if kind == "model":
                 with reading(self.path):
@@ -321,8 +309,7 @@ class RunReader:
 
     def saved_errors(self, scorer_digest: str, item: int) -> Mapping[str, Any] | None:
         """Where an item's answers were lost, as saved with these scores."""
-        rest = "WHERE scorer = ? AND item = ?"
-        return self._result("item_errors", rest, (scorer_digest, item))
+        return self._result("item_errors", "WHERE scorer = ? AND item = ?", (scorer_digest, item))
 
     def every_saved_error(self, scorer_digest: str) -> Iterator[Mapping[str, Any]]:
         rest = "WHERE scorer = ? ORDER BY item"
@@ -342,8 +329,7 @@ class RunReader:
     def state(self) -> str:
         """A digest of all that scoring reads, but what models judged, by the rows' checksums."""
         digest = hashlib.sha256()
-        packs = sorted(set(PACKED.values()))
-        tables = ["meta", "questions", "items", "events", "responses", *packs]
+        tables = ["meta", "questions", "items", "events", "responses", *sorted({*PACKED.values()})]
         with self._file.snapshot():
             for table in tables:
                 rows = self._file.query(f"SELECT rowid, checksum FROM {table} ORDER BY rowid")  # noqa: S608 - names of ours
@@ -361,15 +347,19 @@ class RunReader:
         return rows
 
     def _check_item(self, item: int, **counts: int) -> None:
-        """Raise DamagedError if the item ended with another number of rows than exist."""
         for row in self._file.rows("items", "WHERE item = ?", (item,)):
             expected = dict(zip(COLUMNS["items"], row, strict=True))
             for table, count in counts.items():
                 self._check_count(f"{table} of item {item}", count, expected[table])
 
-    def _check_count(self, what: str, count: int, expected: int | None) -> None:
+    def _check_count(self, rows: str, count: int, expected: int | None) -> None:
         if expected is not None and count != expected:
-            raise DamagedError(self.path, f"{count} {what} are there, not {expected}")
+            raise DamagedError(self.path, f"{count} {rows} are there, not {expected}")
+
+    def _events(self, rows: Sequence[Row], *, contents: bool = True) -> list[Event]:
+        unfolded = self._unfolded([row[-1] for row in rows], contents=contents)
+        both = zip(rows, unfolded, strict=True)
+        return [Event(seq, kind, at, data) for (seq, kind, at, _), data in both]
 
     def _unfolded(self, bodies: Iterable[bytes], *, contents: bool = True) -> list[dict[str, Any]]:
         """Records of one item as originally given; all their passages are read at once."""

@@ -55,8 +55,19 @@ class RunRecordings:
         self._has_trimmed: bool | None = None
 
     def find(self, slot: Slot) -> Mapping[str, Any] | None:
-        place = self._place(slot)
-        return None if place is None else self._payload(slot, place)
+        if (place := self._place(slot)) is None:
+            return None
+        key = ("model", slot.key.role, slot.key.digest, place.occurrence)
+        for _, *columns, body in self._of_item("responses", place.item):
+            if tuple(columns) == key:
+                try:
+                    record = orjson.loads(body)
+                except ValueError as error:
+                    raise self._unreadable(error) from None
+                if not isinstance(record, dict):
+                    raise self._unreadable("a reply is not an object")
+                return record
+        return None
 
     def has_nothing_of(self, slot: Slot) -> bool:
         """Whether the asker's own item has no response of the slot's role."""
@@ -84,8 +95,7 @@ class RunRecordings:
             self._file = None
 
     def _place(self, slot: Slot) -> _Place | None:
-        own = self._own(slot.asker)
-        if own is not None:
+        if (own := self._own(slot.asker)) is not None:
             return _Place(own, slot.occurrence)
         if slot.asker is not None and slot.asker.question in self._questions:
             # An epoch that was not run: another epoch's reply would not be a new sample.
@@ -106,11 +116,8 @@ class RunRecordings:
     def _places(self, slot: Slot) -> list[_Place]:
         """All places of a request: an index by digest is built here and grows with the run."""
         key = (slot.key.role, slot.key.digest)
-        if slot.occurrence >= len(self._known.get(key, ())):
-            self._read_on()
-        return self._known.get(key, [])
-
-    def _read_on(self) -> None:
+        if slot.occurrence < len(self._known.get(key, ())):
+            return self._known[key]
         columns = "item, kind, role, digest, occurrence"
         rows = self._rows(f"SELECT {columns} FROM responses ORDER BY rowid")  # noqa: S608 - names of ours
         for item in set(self._checked(self._opened().packed_items)) - self._packed:
@@ -120,19 +127,7 @@ class RunRecordings:
             known, place = self._known[role, digest], _Place(item, occurrence)
             if kind == "model" and place not in known:
                 bisect.insort(known, place)
-
-    def _payload(self, slot: Slot, place: _Place) -> Mapping[str, Any] | None:
-        key = ("model", slot.key.role, slot.key.digest, place.occurrence)
-        for _, *columns, body in self._of_item("responses", place.item):
-            if tuple(columns) == key:
-                try:
-                    record = orjson.loads(body)
-                except ValueError as error:
-                    raise self._unreadable(error) from None
-                if not isinstance(record, dict):
-                    raise self._unreadable("a reply is not an object")
-                return record
-        return None
+        return self._known.get(key, [])
 
     def _of_item(self, table: str, item: int) -> list[Row]:
         def read() -> list[Row]:

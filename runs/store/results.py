@@ -1,8 +1,6 @@
 """What scoring leaves in a run: scores, item errors, what could be looked up, models' judgements.
 
-Their tables are made on first use; a missing one counts as empty. The run's writer lock is not
-needed: SQLite keeps scorers and a running run apart.
-"""
+A missing table counts as empty. SQLite keeps scorers and a running run apart, without a lock."""
 
 import asyncio
 import sqlite3
@@ -52,13 +50,11 @@ def save_scored_run(run: Path, settings: str, body: bytes) -> None:
 
 def keep_reach(run: Path, key: str, reach: Mapping[str, Any]) -> None:
     with _results_of(run, "the answers found in the corpus cannot be kept") as connection:
-        row = (key, orjson.dumps(reach))
-        connection.execute(insert_into("reach", "INSERT OR REPLACE"), row)
+        connection.execute(insert_into("reach", "INSERT OR REPLACE"), (key, orjson.dumps(reach)))
 
 
 @contextmanager
 def _results_of(run: Path, problem: str) -> Iterator[sqlite3.Connection]:
-    """A transaction in which the tables of results are there."""
     with transaction(run, problem) as connection:
         layout_of(connection, run).enable(connection)
         for table in ("item_errors", "reach", "scored_runs"):
@@ -134,11 +130,9 @@ class StoredJudgements:
                 return None
             if self.path.name == DATABASE:
                 raise DamagedError(self.path.parent, str(error)) from error
-            raise InputError(
-                f"cannot be read as kept judgements ({error})",
-                where=str(self.path),
-                remedy="restore the file, or move it away",
-            ) from error
+            problem = f"cannot be read as kept judgements ({error})"
+            remedy = "restore the file, or move it away"
+            raise InputError(problem, where=str(self.path), remedy=remedy) from error
         if stored is None:
             return None
         if row := layout.read("judgements", stored):
@@ -163,8 +157,8 @@ class StoredJudgements:
             except sqlite3.Error as error:
                 # The low byte is the kind of error, the rest says more about it.
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_WRITABLE:
-                    what = f"{self.path}: the model's reply cannot be kept: {error}"
-                    raise StoreError(what) from error
+                    problem = f"{self.path}: the model's reply cannot be kept: {error}"
+                    raise StoreError(problem) from error
                 self._is_read_only = True
                 return (
                     f"{self.path}: cannot be written ({error}): the models' replies are not kept,"
@@ -176,8 +170,7 @@ class StoredJudgements:
         if self._writing is None:
             connection = connect(self.path)
             try:
-                layout = self._layout_by(connection)
-                layout.enable(connection)
+                self._layout_by(connection).enable(connection)
                 connection.execute(create_table("judgements"))
             except BaseException:
                 connection.close()

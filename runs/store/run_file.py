@@ -153,15 +153,18 @@ class RunFile:
 
 
 def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mapping[str, Any]]:
-    """How the rows of the run's file are written, and its settings. Raises DamagedError,
-    InputError, sqlite3.Error, and ValueError, TypeError or KeyError for damaged settings."""
+    """How the file's rows are written, and its settings. Raises what `reading` makes errors of."""
     rows = connection.execute("SELECT * FROM meta").fetchall()
     # The first format's rows had no checksums: they are not damaged, but of another version.
     has_checksums = all(len(row) > len(COLUMNS["meta"]) for row in rows)
     if has_checksums and not all(BY_ITSELF.read("meta", row) for row in rows):
         raise DamagedError(run, "the run's settings are not what was written")
     meta = {row[0]: orjson.loads(row[1]) for row in rows}
-    _check_format(meta, run)
+    if (written_by := int(meta["format"])) != FORMAT:
+        is_newer = written_by > FORMAT
+        version = f"{'a newer' if is_newer else 'an earlier'} version ({meta.get('version')})"
+        remedy = "upgrade branchwise to read it" if is_newer else "run again"
+        raise InputError(f"the run was written by {version}", where=str(run), remedy=remedy)
     required = {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *(field.name for field in fields(RunSpec))}
     if missing := required - meta.keys():
         raise DamagedError(run, f"settings of the run are missing: {', '.join(sorted(missing))}")
@@ -187,22 +190,8 @@ def layout_of(connection: sqlite3.Connection, run: Path) -> Layout:
     return layout
 
 
-def _check_format(meta: Mapping[str, Any], run: Path) -> None:
-    written_by = int(meta["format"])
-    if written_by == FORMAT:
-        return
-    is_newer = written_by > FORMAT
-    raise InputError(
-        f"the run was written by {'a newer' if is_newer else 'an earlier'} version"
-        f" ({meta.get('version')})",
-        where=str(run),
-        remedy="upgrade branchwise to read it" if is_newer else "run again",
-    )
-
-
 def check_of_study(run: Path, meta: Mapping[str, Any]) -> None:
-    """Refuse a folder that its study names as another system's or with other questions: swapped
-    folders would be shown under wrong names. A study that cannot be read says so itself."""
+    """Refuse a run that its study names as another's: swapped folders would have wrong names."""
     from branchwise.runs.studies.folder import RUNS, STUDY_FILE, StudyFolder
 
     folder = Path(os.path.abspath(run))  # noqa: PTH100 - a link to a run stands where it stands
@@ -220,8 +209,8 @@ def check_of_study(run: Path, meta: Mapping[str, Any]) -> None:
     if meta["system_digest"] != expected.digest:
         names = [system.name for system in record.systems if system.digest == meta["system_digest"]]
         other = f"of the system {names[0]!r}" if names else "of a system that the study lacks"
-        what = f"the run is {other}, and the study has {expected.name!r} here"
-        raise InputError(what, where=str(run), remedy=remedy)
+        problem = f"the run is {other}, and the study has {expected.name!r} here"
+        raise InputError(problem, where=str(run), remedy=remedy)
     if (meta["questions_digest"], meta["epochs"]) != (record.questions_digest, record.epochs):
-        what = f"the run of {expected.name!r} has other questions than the study {record.name!r}"
-        raise InputError(what, where=str(run), remedy=remedy)
+        asked = f"has other questions than the study {record.name!r}"
+        raise InputError(f"the run of {expected.name!r} {asked}", where=str(run), remedy=remedy)

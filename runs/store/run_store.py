@@ -1,10 +1,7 @@
 """A run folder open for writing: the writer's thread, the journals of items, and what is pending.
 
-One thread writes to the file. Callers hand over batches of statements; the thread commits
-everything that is waiting in one transaction, so many items share a commit. A batch is atomic: all
-of it is committed, or none. Items that have ended are packed, some at a time, and the last ones
-when the file is closed.
-"""
+The thread commits all waiting batches of statements in one transaction, each whole or not at all.
+Ended items are packed, some at a time, and the last ones when the file is closed."""
 
 import asyncio
 import contextlib
@@ -67,8 +64,7 @@ class Writer:
         self._thread.start()
 
     async def commit(self, statements: Sequence[Statement], *, ends_item: bool = False) -> None:
-        """Write a batch; returns once it is committed, and cancelling does not take it back.
-        `ends_item`: an item will not change any more. Raises StoreError."""
+        """Return once the batch is committed; cancelling keeps it. Raises StoreError."""
         if self._failure:
             raise StoreError(self._failure)
         done = asyncio.get_running_loop().create_future()
@@ -94,7 +90,6 @@ class Writer:
             fold_log(self._connection)
 
     def _pack(self, *, is_last: bool = False) -> None:
-        """What cannot be packed (the disk is full) stays as it is: it is written."""
         if self._failure:
             return
         connection = self._connection
@@ -104,7 +99,7 @@ class Writer:
             connection.execute("COMMIT")
             if is_last:
                 connection.executescript("PRAGMA incremental_vacuum")
-        except sqlite3.Error:
+        except sqlite3.Error:  # a full disk: what cannot be packed is written all the same
             with contextlib.suppress(sqlite3.Error):
                 connection.rollback()
 
@@ -173,8 +168,7 @@ Recorded = Mapping[tuple[CallKey, int], Mapping[str, Any]]
 
 
 class Beginning(NamedTuple):
-    """What an item's journal begins with: `recorded` responses of earlier attempts, the `first`
-    statements, the asker of every slot, and the `opening` events that `first` writes."""
+    """An item's earlier responses, `first` statements, asker; `opening`: events of these."""
 
     item: int
     recorded: Recorded
@@ -191,9 +185,8 @@ class Commits(Protocol):
 
 class ItemJournal:
     """Implements `agents.journal.Journal` for an item. Events wait in memory and travel with the
-    next response, so tracing costs no commits; the last ones and the final row are one batch.
-    Replies stand in responses and in events: events of an unfinished attempt are discarded, its
-    responses are needed by the next one."""
+    next response, so tracing costs no commits; of an unfinished attempt only the responses are
+    used."""
 
     def __init__(self, writer: Commits, beginning: Beginning) -> None:
         self._writer = writer
@@ -235,7 +228,6 @@ class ItemJournal:
         return [*self._take(), (END_ITEM, [row])]
 
     def _folded(self, record: Mapping[str, Any]) -> bytes:
-        """The record as JSON without passage texts, which are queued."""
         artifact = record.get("artifact")
         known = self._folds.pop(id(artifact), None)
         if known is None:
@@ -296,8 +288,7 @@ class RunStore:
         os.close(self._lock)
 
     def pending(self, *, retry_failed: bool = False) -> Iterator[PendingItem]:
-        """Items to run, in question order; `retry_failed` includes failed ones, and those with a
-        reply that was cut."""
+        """Items to run, in order; `retry_failed`: failed ones and those with a cut reply, too."""
         cut = frozenset(self.reader.cut_items() if retry_failed else ())
         wanted = ("pending", "running", *(("failed", "done") if retry_failed else ()))
         for item, n, epoch, status in self.reader.items_with_status(wanted):
@@ -310,9 +301,9 @@ class RunStore:
         return ItemJournal(self.writer, self.beginning(pending))
 
     def beginning(self, pending: PendingItem) -> Beginning:
-        """What an item's journal begins with, here or in another process. Events of an unfinished
-        attempt are discarded, its responses replayed, without those cut at the token limit if it
-        had ended. A fork's item starts with the events copied for it."""
+        """What an item's journal begins with: events of an unfinished attempt are discarded, its
+        responses replayed, without cut ones if it had ended; a fork's item starts with the events
+        copied for it."""
         item, asker = pending.item, Asker(pending.question.id, pending.epoch)
         opening = list(self.reader.opening())
         running = (END_ITEM, [("running", None, None, None, item)])
@@ -330,14 +321,17 @@ class RunStore:
                 (insert_into("responses"), responses),
             ]
         if item in self.reader.cut_items():
-            cut = [
-                key
-                for key, response in recorded.items()
-                if key[0].kind == "model" and response.get("finish") == "length"
-            ]
-            recorded = {key: response for key, response in recorded.items() if key not in cut}
+            kept = {
+                (key, number): response
+                for (key, number), response in recorded.items()
+                if key.kind != "model" or response.get("finish") != "length"
+            }
             where = "item = ? AND kind = ? AND role = ? AND digest = ? AND occurrence = ?"
-            keys = [(item, key.kind, key.role, key.digest, number) for key, number in cut]
+            keys = [
+                (item, key.kind, key.role, key.digest, number)
+                for key, number in recorded
+                if (key, number) not in kept
+            ]
+            recorded = kept
             changes.append((f"DELETE FROM responses WHERE {where}", keys))  # noqa: S608 - names of ours
-        first = [*changes, discard, *copied, running]
-        return Beginning(item, recorded, first, asker, opening)
+        return Beginning(item, recorded, [*changes, discard, *copied, running], asker, opening)

@@ -1,19 +1,15 @@
 """The tables of a store: a checksum with each row, compressed bodies, and packed rows.
 
-A row's checksum is the CRC-32 of its table's name, its key and its content, seeded with a number of
-the run's own: it detects a flipped byte and a row of another table or run (mixed-up pages of the
-disk). Of damage that is not a single burst of 32 bits, one case in four billion is missed. Passages
-need none: their key is a hash of their content.
+A row's checksum is the CRC-32 of its table's name, key and content, seeded with a number of the
+run's own: it detects a flipped byte and a row of another table or run. Passages need none: their
+key is a hash of their content.
 
-Bodies are compressed by zstd with a dictionary of what records look like. The dictionary
-(`bodies.dictionary`, made by `benchmarks/store_dictionary.py`) belongs to the store's format: it
-never changes, or runs could not be read any more. Checksums are those of what was compressed.
+Bodies are compressed by zstd with a dictionary of what records look like (`bodies.dictionary`, made
+by `benchmarks/store_dictionary.py`), which never changes, or runs could not be read any more.
 
-What will not change any more is packed: an ended item as one row, passages in blocks. An item's
-events and responses say most things twice, and passages of one corpus resemble each other:
-compressed together they take a third of what they take one by one. Packing runs inside the caller's
-transaction. A row that is not what was written stays where it is, as do the others of its item.
-"""
+What will not change any more is packed, in the caller's transaction: an ended item as one row,
+passages in blocks, which take a third of what they take one by one. A row that is not what was
+written stays where it is, as do the others of its item."""
 
 import functools
 import sqlite3
@@ -30,9 +26,7 @@ import zstandard
 from branchwise.corpora.passages import passage_id
 
 Row = tuple[Any, ...]
-"""A row's values in the order of its columns."""
 Statement = tuple[str, Sequence[Sequence[Any]]]
-"""SQL and the rows to execute it with."""
 
 COLUMNS = {
     "meta": ("key", "value"),
@@ -75,7 +69,6 @@ _PLAIN = frozenset({"meta", "passages", "opening", "events", "responses"})
 """Tables whose contents are not compressed: there they are until they are packed."""
 
 ENDED = ("done", "failed")
-"""States of an item that has an outcome."""
 
 
 def row_checksum(seed: int, table: str, row: Sequence[Any]) -> int:
@@ -139,7 +132,6 @@ INSERT_PASSAGE = """INSERT OR IGNORE INTO passages SELECT ?1, ?2, ?3, ?4
 """Takes a passage's columns in order, and leaves alone what is there already."""
 END_ITEM = """UPDATE items SET status = ?1, events = ?2, responses = ?3, outcome = squeeze(?4),
     checksum = checksum('items', item, question, epoch, ?1, ?2, ?3, ?4) WHERE item = ?5"""
-"""Takes status, events, responses, outcome and the item's number."""
 COPY_OPENING = """INSERT INTO events
     SELECT ?1, seq, kind, at, body, checksum('events', ?1, seq, kind, at, body) FROM opening"""
 """Takes an item's number and makes the opening its first events."""
@@ -195,9 +187,7 @@ def read_schema(connection: sqlite3.Connection) -> frozenset[Entry]:
 
 
 LEVEL = 6
-
-MAX_BODY = 1 << 26
-"""Bytes of an unpacked body."""
+MAX_BODY = 1 << 26  # bytes
 
 MAX_RATIO = 256
 """A body that would become smaller than this is kept as it is: a file cannot unpack to more than
@@ -217,8 +207,7 @@ def squeeze(body: bytes | None) -> bytes | None:
 
 
 def expand(stored: bytes) -> bytes:
-    """The body as `squeeze` was given it. What does not begin as a zstd frame is a body itself.
-    Raises ValueError for a frame that is damaged, or unpacks to more than was ever packed."""
+    """The body as `squeeze` was given it. Raises ValueError for a damaged or too large frame."""
     if not stored.startswith(zstandard.FRAME_HEADER):
         return stored
     try:
@@ -240,7 +229,6 @@ def _dictionary() -> zstandard.ZstdCompressionDict:
 
 
 PER_BLOCK = 128
-"""Passages of a block."""
 
 PLACES = 1024
 """Numbers for them: `packed_passages.place` is the block's number times this, and the passage's
@@ -295,8 +283,7 @@ def _pack_item(connection: sqlite3.Connection, layout: Layout, item: int) -> Non
 
 
 def packed_item(responses: Sequence[Row], events: Sequence[Row]) -> bytes:
-    """The rows as one body: a line of JSON (all columns but item and body, and the body's length),
-    then the bodies."""
+    """The rows as a line of JSON (keys, and lengths of bodies), then the bodies."""
     heads = [[(*row[1:-1], len(row[-1])) for row in rows] for rows in (responses, events)]
     bodies = [row[-1] for rows in (responses, events) for row in rows]
     return b"\n".join([orjson.dumps(heads), b"".join(bodies)])

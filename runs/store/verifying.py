@@ -48,8 +48,7 @@ class ItemState(NamedTuple):
 
 @dataclass
 class Survey:
-    """What is there, items and questions by number. `events`: by item, a bit for each number;
-    `lacking`: items with something unreadable or without its passage; `unread`: by table."""
+    """What is there, by number; `events`: a bit for each of an item; `lacking`: damaged items."""
 
     item_count: int
     question_count: int
@@ -74,9 +73,6 @@ class Survey:
         # From the first on, none is missing.
         is_full = self.events[item] == (1 << (state.events or 0)) - 1
         return is_full and state.responses == len(self.responses[item])
-
-    def has_ended(self, item: int) -> bool:
-        return item in self.items and self.items[item].status in ENDED
 
     @property
     def whole(self) -> list[int]:
@@ -173,8 +169,7 @@ class Verdict:
 
 
 def verify_run(run: Path, *, system_digest: str | None = None) -> Verdict:
-    """Read the whole file. Raises InputError if there is no verdict: no run, a newer one, or in
-    use."""
+    """Read the whole file. Raises InputError without a verdict: no run, a newer one, in use."""
     try:
         file = RunFile(run, tolerant=True)
     except DamagedError as error:
@@ -198,8 +193,7 @@ def check_whole(run: Path) -> None:
 
 
 class ReadableRows:
-    """The intact rows of a damaged file by table, packed ones among them. `damaged`: how many of a
-    table were not; `unreadable`: what SQLite said."""
+    """The intact rows of a damaged file; `unreadable`: what SQLite said, by table."""
 
     def __init__(self, file: RunFile) -> None:
         self._file = file
@@ -246,8 +240,7 @@ class ReadableRows:
 
     def _from_table(self, table: str, rest: str) -> sqlite3.Cursor:
         # The table itself: an index may say otherwise.
-        columns = columns_of(table)
-        sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED {rest}"  # noqa: S608 - names of ours
+        sql = f"SELECT rowid, {columns_of(table)} FROM {table} NOT INDEXED {rest}"  # noqa: S608 - names of ours
         return self._file.connection.execute(sql)
 
 
@@ -258,7 +251,7 @@ def _verdict(file: RunFile) -> Verdict:
         for _ in rows(table):
             pass
     ended = sum(state.status in ENDED for state in content.items.values())
-    lines = [f"{table} cannot be read to the end: {one}" for table, one in rows.unreadable.items()]
+    lines = [f"{table} cannot be read to the end: {why}" for table, why in rows.unreadable.items()]
     lines += [f"damaged rows of {table}: {count}" for table, count in (+rows.damaged).items()]
     lines += [*_of_items(content, file.opening_count), *_of_places(file), *_of_file(file)]
     problems = tuple(dict.fromkeys(lines))
@@ -271,8 +264,7 @@ def _of_items(content: Survey, opening: int) -> Iterator[str]:
             yield f"unreadable rows of {table}: {count}"
     if lost := content.lost_questions:
         yield f"lost questions: {_numbers(lost)}"
-    whole = set(content.whole)
-    if broken := [n for n in range(1, content.item_count + 1) if n not in whole]:
+    if broken := [n for n in range(1, content.item_count + 1) if not content.is_whole(n)]:
         yield f"damaged items: {_numbers(broken)}"
     if len(content.items) > content.item_count:
         yield f"{len(content.items)} items are there, not {content.item_count}"
@@ -285,8 +277,7 @@ def _of_places(file: RunFile) -> Iterator[str]:
     lost = 0
     for block, body in ReadableRows(file).intact("passage_blocks"):
         with suppress(ValueError, TypeError, LookupError, sqlite3.Error):
-            passages = unpacked("passage_blocks", (block, body))
-            hashes = [hash_number(row[0]) for _, row in passages]
+            hashes = [hash_number(row[0]) for _, row in unpacked("passage_blocks", (block, body))]
             marks = ", ".join("?" * len(hashes))
             sql = f"SELECT hash, place FROM packed_passages WHERE hash IN ({marks})"  # noqa: S608 - only question marks are inserted
             places = dict(file.connection.execute(sql, hashes).fetchall())
@@ -309,6 +300,5 @@ def _of_file(file: RunFile) -> Iterator[str]:
 
 
 def _numbers(numbers: list[int]) -> str:
-    named = ", ".join(map(str, numbers[:_MAX_NAMED]))
     more = f" and {len(numbers) - _MAX_NAMED} more" if len(numbers) > _MAX_NAMED else ""
-    return f"{named}{more}"
+    return ", ".join(map(str, numbers[:_MAX_NAMED])) + more

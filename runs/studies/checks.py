@@ -1,5 +1,4 @@
-"""Checks that what a study names exists: models, tools, folders, indexes. Nothing is opened or
-asked. Paths are relative to the study file, so that it works from any folder."""
+"""Checks that what a study names is there, relative to its file. Nothing is opened or asked."""
 
 import stat
 from itertools import islice
@@ -86,15 +85,13 @@ def near_paths(path: Path, written: str) -> str:
         names = [entry.name for entry in islice(path.parent.iterdir(), _MOST_NEIGHBOURS)]
     except OSError:
         return whole
-    others = [name for name in names if name != path.name]
-    near = nearest(path.name, others)
+    near = nearest(path.name, [name for name in names if name != path.name])
     return f"did you mean {Path(written).with_name(near[0])}?" if near else whole
 
 
 def question_source(source: str, folder: Path) -> tuple[str, Path | None]:
-    """What `load_questions` takes for a source as a study writes it, and the file that it means, if
-    any: a prefix such as `condambigqa:` stays before the path, and a split behind it; what exists
-    as a file is a file."""
+    """What `load_questions` takes for a study's source, and the file that it means, if any: a
+    form's prefix stays before the path, and a split behind it; what exists as a file is a file."""
     whole = absolute(source, folder)
     prefix, colon, rest = source.partition(":")
     if kind_of(whole) or not (colon and prefix.isalnum() and len(prefix) > 1):
@@ -102,8 +99,7 @@ def question_source(source: str, folder: Path) -> tuple[str, Path | None]:
     if prefix not in FORMS or HUB in (prefix, rest.partition(":")[0]) or not rest.strip():
         return source, None
     path, outer = absolute(rest, folder), absolute(rest.rpartition(":")[0], folder)
-    is_split = not kind_of(path) and kind_of(outer) == "file"
-    return f"{prefix}:{path}", outer if is_split else path
+    return f"{prefix}:{path}", outer if not kind_of(path) and kind_of(outer) == "file" else path
 
 
 def check_value(key: str, value: Value, folder: Path, place: KeyPath) -> None:
@@ -116,8 +112,8 @@ def check_value(key: str, value: Value, folder: Path, place: KeyPath) -> None:
                 open_recordings(ModelSpec.parse(resolved(key, str(value), folder)).run)
             except InputError as error:
                 remedy = f"{error.remedy}; paths are relative to the study file"
-                what = f"{key}: {shown(str(value))}: {error.what}"
-                raise StudyError(what, place, remedy) from None
+                problem = f"{key}: {shown(str(value))}: {error.what}"
+                raise StudyError(problem, place, remedy) from None
     elif isinstance(value, tuple):
         check_tools(value, folder, place)
     elif FIELDS[key].setting.holds in ("folder", "kg"):
@@ -138,7 +134,6 @@ def check_model(key: str, text: str, place: KeyPath) -> None:
 
 
 def _near_model(text: str) -> str | None:
-    """The spec that a text may have meant: a misspelt provider, or a name without one."""
     provider, colon, name = text.partition(":")
     if nearest(provider, ("offline", "offline reader"), cutoff=0.7):
         return "offline"
@@ -162,17 +157,17 @@ def _check_folder(key: str, text: str, folder: Path, place: KeyPath) -> None:
             except InputError as error:
                 raise StudyError(f"kg: {error.what}", place, error.remedy) from None
             except ValueError:
-                what = "kg: is not an address"
-                raise StudyError(what, place, "write https://HOST/PATH") from None
+                remedy = "write https://HOST/PATH"
+                raise StudyError("kg: is not an address", place, remedy) from None
         return
     if (kind := kind_of(path)) != "folder":
         named = text if not kind and ":" in text else str(path)
         if key == "corpus" and source_at(named):
             refusal = no_corpus(Path(named))
             raise StudyError(f"{key} {shown(text)}: {refusal.what}", place, refusal.remedy)
-        what = "is not a folder" if kind else "no such folder"
+        problem = "is not a folder" if kind else "no such folder"
         remedy = "name a folder" if kind else near_paths(path, text)
-        raise StudyError(f"{key}: {what}: {shown(text)}", place, remedy)
+        raise StudyError(f"{key}: {problem}: {shown(text)}", place, remedy)
     try:
         if key == "kg":
             kg_folder(path)
@@ -192,7 +187,6 @@ def _check_folder(key: str, text: str, folder: Path, place: KeyPath) -> None:
 
 
 def _check_retriever(text: str, folder: Path, place: KeyPath) -> None:
-    """Check a retriever that brings its own corpus: its address is valid, its file exists."""
     if text.startswith(FLASHRAG):
         written = text.removeprefix(FLASHRAG)
         check_file("retriever", written, absolute(written, folder), place)
@@ -209,9 +203,9 @@ def _check_retriever(text: str, folder: Path, place: KeyPath) -> None:
 def check_file(key: str, written: str, path: Path, place: KeyPath) -> None:
     """Raise StudyError if the file does not exist, suggesting a similar name."""
     if (kind := kind_of(path)) != "file":
-        what = f"is {'a folder' if kind == 'folder' else 'not a file'}" if kind else "no such file"
+        problem = "is a folder" if kind == "folder" else "is not a file" if kind else "no such file"
         remedy = "name a file" if kind else near_paths(path, written)
-        raise StudyError(f"{key}: {what}: {shown(written)}", place, remedy)
+        raise StudyError(f"{key}: {problem}: {shown(written)}", place, remedy)
 
 
 def retriever_of(system: System) -> str | None:
@@ -225,8 +219,6 @@ def retriever_of(system: System) -> str | None:
 
 
 class _Keys(SettingNames):
-    """The words of a study file: `corpus`, `add corpus: DIR to base`."""
-
     def name(self, setting: str) -> str:
         return WORDS.get(setting, setting)
 
@@ -235,7 +227,6 @@ class _Keys(SettingNames):
 
 
 KEYS = _Keys()
-"""Settings as study files write them."""
 
 
 def check_parts(system: System) -> None:

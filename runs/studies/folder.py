@@ -1,5 +1,4 @@
-"""A study's folder: its record, and a run folder for each system; folders that may be a run's or a
-study's."""
+"""A study's folder: its record, and a run folder for each system."""
 
 import fcntl
 import os
@@ -34,6 +33,7 @@ _FIELDS = {
     "epochs": "the epochs",
 }
 _MAX_LISTED = 3
+_ANOTHER_FOLDER = "choose another folder with --out"
 
 
 class SystemRecord(BaseModel):
@@ -52,8 +52,7 @@ class SystemRecord(BaseModel):
 
 
 class StudyRecord(BaseModel):
-    """`study.json`: which systems (a base before what changes it) answer which questions, and the
-    study file as it was read."""
+    """`study.json`: which systems (a base before what changes it) answer which questions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -68,8 +67,7 @@ class StudyRecord(BaseModel):
     study: Mapping[str, Any] = {}
 
     def difference(self, other: "StudyRecord") -> str | None:
-        """In a few words, why the other record is of another study; addresses, folders and versions
-        may differ."""
+        """In a few words, why the other record is of another study; addresses may differ."""
         differences = [
             f"{words} ({str(there or 'none')[:40]} there, {str(here or 'none')[:40]} here)"
             for field, words in _FIELDS.items()
@@ -77,14 +75,14 @@ class StudyRecord(BaseModel):
         ]
         old = {system.name: (system.slug, system.digest) for system in self.systems}
         new = {system.name: (system.slug, system.digest) for system in other.systems}
-        for what, names in (
+        for change, names in (
             ("only there", [name for name in old if name not in new]),
             ("only here", [name for name in new if name not in old]),
             ("changed", [name for name in new if name in old and new[name] != old[name]]),
         ):
             if names:
                 more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-                differences.append(f"systems {what}: {', '.join(names[:_MAX_LISTED])}{more}")
+                differences.append(f"systems {change}: {', '.join(names[:_MAX_LISTED])}{more}")
         return "; ".join(differences) or None
 
 
@@ -97,10 +95,9 @@ class StudyFolder:
         """Open to read. Raises InputError where the folder contains no study."""
         file = path / STUDY_FILE
         if not file.is_file():
-            what = "is not a study folder" if path.exists() else "no such study"
-            raise InputError(
-                what, where=str(path), remedy="name a folder that `branchwise ablate --out` made"
-            )
+            problem = "is not a study folder" if path.exists() else "no such study"
+            remedy = "name a folder that `branchwise ablate --out` made"
+            raise InputError(problem, where=str(path), remedy=remedy)
         return cls(path, _read(file))
 
     @classmethod
@@ -117,11 +114,8 @@ class StudyFolder:
             write_bytes(path / DRAFT_FILE, document + b"\n")
             (path / RUNS).mkdir(exist_ok=True)
         except OSError as error:
-            raise InputError(
-                f"cannot create a study here ({error.strerror or error})",
-                where=str(path),
-                remedy="choose another folder with --out",
-            ) from None
+            problem = f"cannot create a study here ({error.strerror or error})"
+            raise InputError(problem, where=str(path), remedy=_ANOTHER_FOLDER) from None
         return cls(path, record)
 
     @staticmethod
@@ -164,27 +158,20 @@ def _read(file: Path) -> StudyRecord:
         return StudyRecord.model_validate(fields)
     except (OSError, ValueError, TypeError, ValidationError) as error:
         line = first_problem(error) if isinstance(error, ValidationError) else str(error)
-        raise InputError(
-            f"cannot be read as a study ({line.splitlines()[0][:200]})",
-            where=str(file),
-            remedy="restore the file, or choose another folder with --out",
-        ) from None
+        problem = f"cannot be read as a study ({line.splitlines()[0][:200]})"
+        remedy = f"restore the file, or {_ANOTHER_FOLDER}"
+        raise InputError(problem, where=str(file), remedy=remedy) from None
 
 
 def _checked(file: Path, record: StudyRecord) -> StudyRecord:
-    """What the file says, where it is the same study; the addresses are those of now."""
     there = _read(file)
     if difference := there.difference(record):
-        raise InputError(
-            f"contains another study: {difference}",
-            where=str(file.parent),
-            remedy="choose another folder with --out",
-        )
+        problem = f"contains another study: {difference}"
+        raise InputError(problem, where=str(file.parent), remedy=_ANOTHER_FOLDER)
     return there
 
 
 def _check_vacant(path: Path) -> None:
-    """Raise InputError if the folder holds more than what a killed creation leaves."""
     if not path.is_dir():
         raise InputError("is not a folder", where=str(path), remedy="choose another --out")
     names = {entry.name for entry in path.iterdir()}
@@ -206,27 +193,17 @@ def study_lock(path: Path) -> Iterator[None]:
         path.mkdir(parents=True, exist_ok=True)
         handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o666)
     except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})",
-            where=str(path),
-            remedy="choose another folder with --out",
-        ) from None
+        problem = f"cannot be written ({error.strerror})"
+        raise InputError(problem, where=str(path), remedy=_ANOTHER_FOLDER) from None
     try:
-        _hold(handle, path)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            problem = "another process is running this study"
+            raise InputError(problem, where=str(path), remedy="wait for it or stop it") from None
         yield
     finally:
         os.close(handle)
-
-
-def _hold(handle: int, path: Path) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InputError(
-            "another process is running this study",
-            where=str(path),
-            remedy="wait for it or stop it",
-        ) from None
 
 
 def folder_runs(path: Path) -> list[tuple[Path, str | None]]:
@@ -235,10 +212,9 @@ def folder_runs(path: Path) -> list[tuple[Path, str | None]]:
         RunReader.check(path)
         return [(path, None)]
     study = StudyFolder.open(path)
-    runs = [(study.run_path(system.slug), system.digest) for system in study.record.systems]
-    for run, _ in runs:
+    for _, run in study.runs():
         RunReader.check(run)
-    return [*runs]
+    return [(study.run_path(system.slug), system.digest) for system in study.record.systems]
 
 
 def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iterator[Recovery]:
@@ -253,32 +229,25 @@ def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iter
         raise InputError("the folder is not empty", where=str(out), remedy="choose another --out")
     try:
         for system in study.record.systems:
-            run = study.run_path(system.slug)
-            yield recover_run(run, out / RUNS / system.slug, questions)
+            yield recover_run(study.run_path(system.slug), out / RUNS / system.slug, questions)
         keep_prices(out, kept_prices(path))
         write_bytes(out / STUDY_FILE, (path / STUDY_FILE).read_bytes())
     except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror or error})",
-            where=str(out),
-            remedy="choose another --out",
-        ) from error
+        problem = f"cannot be written ({error.strerror or error})"
+        raise InputError(problem, where=str(out), remedy="choose another --out") from error
 
 
 def named_runs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
-    """Run folders in order, each once, with names that tell them apart; a study's folder stands for
-    its runs under its systems' names."""
-    found: dict[Path, tuple[Path, str]] = {}
+    """Run folders in order, each once, with distinct names; a study's stands for its runs."""
+    named: dict[Path, tuple[Path, str]] = {}
     for path in paths:
-        runs = [("", path)]
-        if (path / STUDY_FILE).is_file():
-            runs = StudyFolder.open(path).runs()
-        for name, run in runs:
-            found.setdefault(run.resolve(), (run, name or run.resolve().name))
-    names = [name for _, name in found.values()]
+        is_study = (path / STUDY_FILE).is_file()
+        for name, run in StudyFolder.open(path).runs() if is_study else [("", path)]:
+            named.setdefault(run.resolve(), (run, name or run.resolve().name))
+    names = [name for _, name in named.values()]
     return [
         (run, name if names.count(name) == 1 else f"{resolved.parent.name}/{name}")
-        for resolved, (run, name) in found.items()
+        for resolved, (run, name) in named.items()
     ]
 
 
@@ -288,8 +257,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def default_folder(parent: Path, question: str, step: int) -> Path:
-    """`PARENT-fork-ID-sN`, numbered if taken, but not by a half-made, killed fork. A study's folder
-    of runs holds only its own: a fork of one goes beside the study."""
+    """`PARENT-fork-ID-sN`, numbered if taken; a fork of a study's run goes beside the study."""
     parent = parent.resolve()
     beside, name = parent.parent, parent.name[:MAX_PARENT]
     if beside.name == RUNS and (beside.parent / STUDY_FILE).is_file():

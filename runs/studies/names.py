@@ -21,9 +21,8 @@ def system_name(
     levels: Mapping[str, Sequence[Value]],
     model: str | None = None,
 ) -> str:
-    """What differs from the base, in words: "+expansion, k=15"; "base" if nothing does. `levels`:
-    all values of each factor, which tell how much of one must be said; `model`: the name to begin
-    with where several have a base of their own."""
+    """What differs from the base: "+expansion, k=15", or "base"; `levels`: all values of each
+    factor, which tell how much of one must be said; `model`: the name to begin with."""
     parts = [_change(key, change, base.get(key), levels[key]) for key, change in changes.items()]
     return _bounded(", ".join([model, *parts] if model else parts or [BASE]), MAX_NAME)
 
@@ -38,7 +37,7 @@ def setting_name(base: Mapping[str, Value], own: Mapping[str, Value]) -> str:
 
 def model_names(specs: Sequence[str]) -> list[str]:
     """A short name for each model, with its server where the models' own names are the same."""
-    return distinct_names(_bounded(_said(MODEL, spec, specs), _MAX_VALUE) for spec in specs)
+    return distinct_names(_bounded(_in_short(MODEL, spec, specs), _MAX_VALUE) for spec in specs)
 
 
 def _change(key: str, value: Value, before: Value, levels: Sequence[Value]) -> str:
@@ -48,12 +47,11 @@ def _change(key: str, value: Value, before: Value, levels: Sequence[Value]) -> s
         return f"tools: {_bounded(_tools(value, before), _MAX_VALUE + 20)}"
     if isinstance(value, Mapping):
         return f"{key}: {_bounded(flat(value) or _brief(key, None), _MAX_VALUE + 20)}"
-    said = _said(key, value, levels)
     is_named = key == "retriever" and value is not None and is_plugin_retriever(str(value))
-    return f"{key}{' ' if is_named else '='}{_bounded(said, _MAX_VALUE)}"
+    return f"{key}{' ' if is_named else '='}{_bounded(_in_short(key, value, levels), _MAX_VALUE)}"
 
 
-def _said(key: str, value: Value, levels: Sequence[Value]) -> str:
+def _in_short(key: str, value: Value, levels: Sequence[Value]) -> str:
     """A value in short, or as it is written where another of the levels is the same in short."""
     own = _brief(key, value)
     return own if [_brief(key, level) for level in levels].count(own) == 1 else str(value)
@@ -97,11 +95,10 @@ def _brief(key: str, value: Value) -> str:
 
 
 def _bounded(text: str, most: int) -> str:
-    """Printable, and its two ends where it is too long: what differs is often at the end."""
     text = printable(text)
     if len(text) <= most:
         return text
-    half = (most - 1) // 2
+    half = (most - 1) // 2  # both ends: what differs is often at the end
     return f"{text[:half]}…{text[-half:]}"
 
 
@@ -125,10 +122,9 @@ def slugs(names: Iterable[str]) -> list[str]:
         ending = f"-{number}"
         return slug[: MAX_SLUG - len(ending)] + ending
 
-    return distinct_names(map(_slug, names), numbered)
+    def slug(name: str) -> str:
+        without = re.sub(r"(^|[ ,])-(?=\w)", r"\1no-", name)
+        plain = re.sub(r"[^a-z0-9._]+", "-", without.lower())
+        return re.sub(r"\.{2,}", ".", plain)[:MAX_SLUG].strip("-._") or "system"
 
-
-def _slug(name: str) -> str:
-    without = re.sub(r"(^|[ ,])-(?=\w)", r"\1no-", name)
-    slug = re.sub(r"[^a-z0-9._]+", "-", without.lower())
-    return re.sub(r"\.{2,}", ".", slug)[:MAX_SLUG].strip("-._") or "system"
+    return distinct_names(map(slug, names), numbered)

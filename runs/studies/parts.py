@@ -72,18 +72,18 @@ class StudyPlugins:
         seen: dict[str, str] = {}
         for key, plugin in self._nodes.items():
             if other := seen.get(plugin.name):
-                what = f"the nodes {other} and {key} are both called {plugin.name!r}"
+                problem = f"the nodes {other} and {key} are both called {plugin.name!r}"
                 remedy = "leave one out, or give it another name: @node(..., name=...)"
-                raise StudyError(what, ("nodes", key), remedy)
+                raise StudyError(problem, ("nodes", key), remedy)
             seen[plugin.name] = key
-        known = {one.name: one.settings for one in self._known}
+        known = {plugin.name: plugin.settings for plugin in self._known}
         for name, given in self.study.settings.items():
             if name in known:
                 self._check_settings(name, known[name], given)
             elif None not in self._retrievers.values():
-                else_ = "the study has none: name a tool or node"
-                else_ = f"there are {', '.join(known)}" if known else else_
-                remedy = did_you_mean(name, known, else_=else_)
+                none = "the study has none: name a tool or node"
+                listed = f"there are {', '.join(known)}" if known else none
+                remedy = did_you_mean(name, known, else_=listed)
                 raise StudyError(f"no plug-in is called {shown(name)}", ("settings", name), remedy)
         for name in known.keys() - self.study.settings.keys():
             self._check_settings(name, known[name], {}, self._place_of(name))
@@ -94,21 +94,17 @@ class StudyPlugins:
         """The settings of a system with these plug-ins, those of others left out."""
         own = {self._nodes[key].name for key in nodes}
         own |= {self._tools[spec].name for spec in _specs(tools) if spec in self._tools}
-        own |= {one.name for spec, one in self._retrievers.items() if one and spec == retriever}
-        all_known = {one.name for one in self._known}
-        return {
-            name: given
-            for name, given in self.study.settings.items()
-            if name in own or name not in all_known
-        }
+        if isinstance(retriever, str) and (plugin := self._retrievers.get(retriever)):
+            own.add(plugin.name)
+        others = {plugin.name for plugin in self._known} - own
+        return {name: given for name, given in self.study.settings.items() if name not in others}
 
     def _place_of(self, name: str) -> KeyPath:
-        """Where a plug-in is named, which has no settings in the file."""
         key = next((key for key, node in self._nodes.items() if node.name == name), None)
         if key is not None:
             return ("nodes", key)
-        kind = "tools" if any(tool.name == name for tool in self._tools.values()) else "retriever"
-        return ("factors" if kind in self.study.factors else "base", kind)
+        key = "tools" if any(tool.name == name for tool in self._tools.values()) else "retriever"
+        return ("factors" if key in self.study.factors else "base", key)
 
     def _check_settings(
         self,
@@ -151,13 +147,13 @@ class StudyPlugins:
     def _retrievers(self) -> dict[str, _Plugin | None]:
         """None for a function that makes one: its name is known once it was called."""
         named = [self.study.base.get("retriever"), *self.study.factors.get("retriever", ())]
-        found: dict[str, _Plugin | None] = {}
+        plugins: dict[str, _Plugin | None] = {}
         for spec in named:
             if isinstance(spec, str) and is_plugin_retriever(spec):
-                one = find_plugin(absolute_spec(spec, self.folder), "retrievers").object
-                is_one = isinstance(one, RetrieverPlugin)
-                found[spec] = _Plugin(one.name, one.settings) if is_one else None
-        return found
+                made = find_plugin(absolute_spec(spec, self.folder), "retrievers").object
+                is_plugin = isinstance(made, RetrieverPlugin)
+                plugins[spec] = _Plugin(made.name, made.settings) if is_plugin else None
+        return plugins
 
     @property
     def _known(self) -> list[_Plugin]:

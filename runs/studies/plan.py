@@ -34,8 +34,7 @@ GRADE_INPUT = 4_000
 
 @dataclass(frozen=True)
 class GradingPlan:
-    """The most that grading one system's answers takes; costs in USD of one reply a request, and of
-    all samples (None: unknown)."""
+    """The most that grading one system's answers takes, in USD once and with all samples."""
 
     system: str
     demand: Demand
@@ -67,23 +66,18 @@ def grading_plans(
         return ()
     task, plans = get_task(questions.task), []
     for named in systems:
-        requests = sum(
-            _requests(choice, task, named.system, question) for question in questions.questions
-        )
-        demand = _demand(choice, named.system, epochs * requests)
+        own = named.system.role_decoding.get(JUDGE, {})
+        limit = own.get("max_tokens")
+        spec = choice.resolved(named.system.model_dump()).judge
+        assert spec is not None, "the choice has a judge"
+        each = (_requests(choice, task, named.system, asked) for asked in questions.questions)
+        calls = epochs * sum(each)
+        reply = limit if isinstance(limit, int) else NUMBER_ALONE
+        once = RoleUsage(calls, calls * GRADE_INPUT, calls * reply)
+        demand = Demand(spec, JUDGE, once, samples_at(own), limit is not None)
         costs = [prices.cost(demand.spec, usage) for usage in (demand.once, demand.most)]
         plans.append(GradingPlan(named.name, demand, *costs))
     return tuple(plans)
-
-
-def _demand(choice: ScoringChoice, system: System, calls: int) -> Demand:
-    own = system.role_decoding.get(JUDGE, {})
-    limit = own.get("max_tokens")
-    reply = limit if isinstance(limit, int) else NUMBER_ALONE
-    spec = choice.resolved(system.model_dump()).judge
-    assert spec is not None, "the choice has a judge"
-    once = RoleUsage(calls, calls * GRADE_INPUT, calls * reply)
-    return Demand(spec, JUDGE, once, samples_at(own), limit is not None)
 
 
 def _requests(choice: ScoringChoice, task: Task, system: System, question: Question) -> int:
@@ -150,14 +144,11 @@ class PlanTotal:
     @classmethod
     def of(cls, name: str, systems: Sequence[SystemPlan]) -> "PlanTotal":
         calls = Counter[str]()
-        for one in systems:
-            calls.update(one.calls)
-        within, at_most = (
-            (system.within for system in systems),
-            (system.at_most for system in systems),
-        )
-        expected = together(system.expected for system in systems)
-        return cls(name, calls, _sum(within), _sum(at_most), expected)
+        for system in systems:
+            calls.update(system.calls)
+        within = _sum(system.within for system in systems)
+        at_most = _sum(system.at_most for system in systems)
+        return cls(name, calls, within, at_most, together(system.expected for system in systems))
 
 
 @dataclass(frozen=True)
@@ -236,35 +227,10 @@ def plan_of(
 ) -> StudyPlan:
     """What a study's systems may take over these questions, by their budgets and `samples`."""
     study = loaded.study
-    models = (
-        tuple(system.model for system in systems if system.base == system.name)
-        if study.models
-        else ()
-    )
-    plan = plan_systems(
-        study.name,
-        systems,
-        questions,
-        study.questions.epochs,
-        loaded.scoring,
-        prices,
-        pace or PlanPace(study.concurrency, study.max_cost),
-    )
-    return replace(plan, design=study.design, models=models)
-
-
-def plan_run(
-    name: str,
-    system: System,
-    questions: QuestionSet,
-    epochs: int,
-    scoring: ScoringChoice,
-    prices: Prices,
-    pace: PlanPace,
-) -> StudyPlan:
-    """The same of a run, whose one system is called as the run is."""
-    named = NamedSystem(name, name, system, {}, system.model, "", name)
-    return plan_systems(name, [named], questions, epochs, scoring, prices, pace)
+    bases = (system.model for system in systems if system.base == system.name)
+    pace, epochs = pace or PlanPace(study.concurrency, study.max_cost), study.questions.epochs
+    plan = plan_systems(study.name, systems, questions, epochs, loaded.scoring, prices, pace)
+    return replace(plan, design=study.design, models=tuple(bases) if study.models else ())
 
 
 def plan_systems(
@@ -276,6 +242,7 @@ def plan_systems(
     prices: Prices,
     pace: PlanPace,
 ) -> StudyPlan:
+    """The same of systems outside a study, such as a run's."""
     items = len(questions) * epochs
     task = get_task(questions.task)
     planned = tuple(
@@ -285,6 +252,8 @@ def plan_systems(
     grading = grading_plans(scoring, systems, questions, epochs, prices)
     asked = (role.model for named in systems for role in _roles(named.system))
     used = any(prices.is_built_in(model) for model in asked)
+    chosen = [scoring.resolved(named.system.model_dump()) for named in systems]
+    scorers = [spec for choice in chosen for spec in (choice.model, choice.judge) if spec]
     return StudyPlan(
         name=name,
         design="",
@@ -295,7 +264,7 @@ def plan_systems(
         within=_sum(system.within for system in planned),
         at_most=_sum(system.at_most for system in planned),
         max_cost=pace.max_cost,
-        scored_by=() if grading else _scorers(scoring, systems),
+        scored_by=() if grading else tuple(dict.fromkeys(scorers)),
         as_of=prices.as_of.isoformat() if prices.as_of and used else None,
         grading=grading,
     )
@@ -312,29 +281,21 @@ class _Role:
     input: int
     output: int
 
-    @property
-    def tokens(self) -> int:
-        return self.calls * (self.input + self.output)
-
-    @property
-    def late_tokens(self) -> int:
-        return self.late * (self.input + self.output)
-
 
 def _system_plan(
     named: NamedSystem, items: int, conversations: int, prices: Prices, pace: PlanPace
 ) -> SystemPlan:
-    """`conversations`: of an item, each with all turns and calls of the budget."""
     system, sample = named.system, pace.samples.get(named.name)
     roles = [
         replace(role, calls=conversations * role.calls, late=conversations * role.late)
         for role in _roles(system)
     ]
     budget = system.budget.tokens
-    everything = sum(role.tokens for role in roles)
+    everything = sum(role.calls * (role.input + role.output) for role in roles)
+    late = sum(role.late * (role.input + role.output) for role in roles)
     # The budget is looked at where there are tools alone: without them nothing can be left out.
     within = min(everything, budget) if tools_of(system) else everything
-    at_most = min(everything, within + sum(role.late_tokens for role in roles))
+    at_most = min(everything, within + late)
     missing = [role.model for role in roles if prices.price(role.model) is None]
     return SystemPlan(
         name=named.name,
@@ -350,14 +311,11 @@ def _system_plan(
 
 
 def _roles(system: System) -> list[_Role]:
-    """The models that a system asks, with the most calls of each for one item."""
     tool_calls = _tool_calls(system)
     turns = 1 + min(system.budget.turns - 1, tool_calls)
     # The turn that spends the last tokens, the answer, a repair.
-    agent = _Role(
-        AGENT, system.model, turns + 1, min(3, turns + 1), AGENT_INPUT, _reply(system, AGENT)
-    )
-    roles = [agent]
+    late, reply = min(3, turns + 1), _reply(system, AGENT)
+    roles = [_Role(AGENT, system.model, turns + 1, late, AGENT_INPUT, reply)]
     if system.expand:
         model = system.roles.expander or system.model
         roles.append(_Role(EXPANDER, model, 1, 0, MODULE_INPUT, _reply(system, EXPANDER)))
@@ -367,12 +325,11 @@ def _roles(system: System) -> list[_Role]:
         brought = {SEARCH_TOOL: queries * (system.k or MAX_K), OPENING_TOOL: MAX_OPENED}
         most = max((brought.get(tool, 0) for tool in tools_of(system)), default=0)
         searched = tool_calls * most
-        reply = _reply(system, EXTRACTOR)
         asked, read = searched, MODULE_INPUT
         if system.extract_by == "search":
             # Two together, of no use, and each alone; a passage is in three requests at most.
             asked, read = -(-3 * searched // 2), 2 * MODULE_INPUT
-        roles.append(_Role(EXTRACTOR, model, asked, asked, read, reply))
+        roles.append(_Role(EXTRACTOR, model, asked, asked, read, _reply(system, EXTRACTOR)))
     return [role for role in roles if role.calls]
 
 
@@ -386,17 +343,14 @@ def _tool_calls(system: System) -> int:
 
 
 def _bound(roles: Iterable[_Role], tokens: int, items: int, prices: Prices) -> Bound:
-    """So many tokens an item, spent where they cost most."""
     portions: list[tuple[float, int]] = []
     for role in roles:
         price = prices.price(role.model)
         if price is None:
             return Bound(tokens * items, None)
-        portions += [
-            (price.dearest_input, role.calls * role.input),
-            (price.output, role.calls * role.output),
-        ]
-    left, cost = tokens, 0.0
+        portions.append((price.dearest_input, role.calls * role.input))
+        portions.append((price.output, role.calls * role.output))
+    left, cost = tokens, 0.0  # spent where they cost most
     for usd, most in sorted(portions, reverse=True):
         taken = min(left, most)
         left, cost = left - taken, cost + taken * usd
@@ -408,9 +362,3 @@ def _sum(bounds: Iterable[Bound]) -> Bound:
     costs = [bound.cost for bound in summed if bound.cost is not None]
     cost = sum(costs) if len(costs) == len(summed) else None
     return Bound(sum(bound.tokens for bound in summed), cost)
-
-
-def _scorers(scoring: ScoringChoice, systems: Sequence[NamedSystem]) -> tuple[str, ...]:
-    chosen = [scoring.resolved(named.system.model_dump()) for named in systems]
-    specs = [spec for choice in chosen for spec in (choice.model, choice.judge) if spec]
-    return tuple(dict.fromkeys(specs))

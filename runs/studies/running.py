@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyDesign:
-    """Which systems (a base before what changes it) answer which questions, and how they are
-    scored; `document`: the study file as it was read."""
+    """Which systems answer which questions, how they are scored, and the study file as read."""
 
     name: str
     systems: tuple[NamedSystem, ...]
@@ -56,21 +55,15 @@ class StudyDesign:
     def of(cls, loaded: LoadedStudy) -> "StudyDesign":
         """What a study file says, its questions read. Raises InputError."""
         study = loaded.study
-        return cls(
-            study.name,
-            loaded.systems(),
-            questions_of(loaded),
-            study.questions.epochs,
-            loaded.scoring,
-            study.to_json(),
-        )
+        systems, asked, epochs = loaded.systems(), questions_of(loaded), study.questions.epochs
+        return cls(study.name, systems, asked, epochs, loaded.scoring, study.to_json())
 
 
 @dataclass(frozen=True)
 class StudyPace:
-    """How a study is run; no answer depends on it. `concurrency`: questions at a time, of all
-    systems; `limits`: requests to a server at a time; `max_cost`: in USD; `prices` None: those kept
-    with the study, else the built-in ones; `on` None: in this process."""
+    """How a study is run; no answer depends on it. `concurrency`: over all systems; `max_cost` in
+    USD; `prices` None: those kept with the study, else the built-in ones; `on` None: in this
+    process."""
 
     concurrency: int = CONCURRENCY
     limits: Limits = field(default_factory=Limits)
@@ -130,9 +123,10 @@ def run_study(
         agents = make_agents(design.systems, get_task(task), restraints, shared)
         engine = None
         if pace.on is not None:
-            absolute = [with_absolute_paths(named.system) for named in design.systems]
-            pairs = zip(absolute, design.systems, strict=True)
-            systems = [WorkerSystem(system, task, _part_name(named)) for system, named in pairs]
+            systems = [
+                WorkerSystem(with_absolute_paths(named.system), task, f"system {named.name!r}")
+                for named in design.systems
+            ]
             identities = [agent.identity for agent in agents]
             pool = RayPool.opened(pace.on, systems, identities, restraints)
             engine = opened.enter_context(pool)
@@ -157,9 +151,9 @@ def check_study(design: StudyDesign, out: Path, pace: StudyPace) -> dict[str, st
     shared = SharedSources()
     try:
         agents = make_agents(design.systems, get_task(design.questions.task), restraints, shared)
-        StudyFolder.check(out, _record(design, agents))
-        named_agents = zip(design.systems, agents, strict=True)
-        return {named.name: agent.digest for named, agent in named_agents}
+        record = _record(design, agents)
+        StudyFolder.check(out, record)
+        return {system.name: system.digest for system in record.systems}
     finally:
         shared.close()
 
@@ -179,10 +173,6 @@ def check_study_bounded(design: StudyDesign, prices: Prices) -> None:
         check_bounded(named.system, prices, named.name, KEYS)
         settings = named.system.model_dump()
         check_bounded_scoring(design.scoring, settings, named.system.role_decoding, prices, KEYS)
-
-
-def _part_name(named: NamedSystem) -> str:
-    return f"system {named.name!r}"
 
 
 def _record(design: StudyDesign, agents: Sequence["Agent"]) -> StudyRecord:
@@ -219,7 +209,6 @@ async def _pass_over(
     engine: Engine | None,
     observer: StudyObserver,
 ) -> RunState:
-    """A pass over a study whose folder is whole and whose agents can start."""
     # Opened here, on the thread that the loop runs on: SQLite wants one thread a connection.
     with ExitStack() as stack:
         paths = [folder.run_path(named.slug) for named in design.systems]
@@ -228,11 +217,9 @@ async def _pass_over(
             # A run folder may have been replaced since the study was made.
             check_same_system(store.path, store.reader.meta, agent)
             if store.reader.meta["questions_digest"] != design.questions.digest:
-                raise InputError(
-                    "the run has other questions than the study",
-                    where=str(store.path),
-                    remedy="restore the study's own run, or remove it to start it again",
-                )
+                problem = "the run has other questions than the study"
+                remedy = "restore the study's own run, or remove it to start it again"
+                raise InputError(problem, where=str(store.path), remedy=remedy)
         spending = restraints.allowance
         if isinstance(spending, Spending):
             prices = pace.prices or Prices.load()
@@ -240,16 +227,10 @@ async def _pass_over(
                 recorded_cost(named.system, store.reader, prices, named.name)
                 for named, store in zip(design.systems, stores, strict=True)
             )
-        parts = [
-            Part(
-                store,
-                agent,
-                get_task(store.reader.task),
-                observer.begins(named, store.reader),
-                _part_name(named),
-            )
-            for named, store, agent in zip(design.systems, stores, agents, strict=True)
-        ]
+        parts = []
+        for named, store, agent in zip(design.systems, stores, agents, strict=True):
+            task, watching = get_task(store.reader.task), observer.begins(named, store.reader)
+            parts.append(Part(store, agent, task, watching, f"system {named.name!r}"))
         return await run_parts(
             parts,
             concurrency=pace.concurrency,

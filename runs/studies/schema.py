@@ -63,15 +63,14 @@ def load_study(path: Path | str) -> LoadedStudy:
     remedy = "see examples/studies for files to start from"
     document = read_document(path, wanted="a study file", remedy=remedy)
     if not isinstance(document.value, dict):
-        what = "is empty" if document.value is None else "contains no study"
-        raise InputError(what, where=f"{path}:1", remedy="see examples/studies")
+        problem = "is empty" if document.value is None else "contains no study"
+        raise InputError(problem, where=f"{path}:1", remedy="see examples/studies")
     try:
         study = Study.model_validate(document.value)
     except ValidationError as error:
         nodes = document.value.get("nodes")
         first = first_error(error, document.lines, nodes if isinstance(nodes, dict) else ())
-        where = f"{path}:{line_of(document.lines, first.place)}"
-        raise first.located(where) from None
+        raise first.located(f"{path}:{line_of(document.lines, first.place)}") from None
     loaded = LoadedStudy(study, path, document.lines)
     try:
         _check_files(loaded)
@@ -96,8 +95,7 @@ def _check_files(loaded: LoadedStudy) -> None:
     if file is not None:
         check_file("questions", questions.source, file, place)
     if isinstance(questions.ids, str):
-        ids = absolute(questions.ids, folder)
-        check_file("ids", questions.ids, ids, ("questions", "ids"))
+        check_file("ids", questions.ids, absolute(questions.ids, folder), ("questions", "ids"))
     if study.prices is not None:
         check_file("prices", study.prices, absolute(study.prices, folder), ("prices",))
         loaded.prices()
@@ -107,10 +105,10 @@ def _check_scoring(study: Study) -> None:
     if study.judge is not None:
         check_model("judge", study.judge, ("judge",))
     elif not study.judge_entities and study.judge_pairs:
-        what = "judge_pairs has no effect: nothing is graded"
-        raise StudyError(what, ("judge_pairs",), "name a judge")
-    kind, colon, spec = study.matcher.strip().partition(":")
-    if kind in ("llm", "both"):
+        problem = "judge_pairs has no effect: nothing is graded"
+        raise StudyError(problem, ("judge_pairs",), "name a judge")
+    way, colon, spec = study.matcher.strip().partition(":")
+    if way in ("llm", "both"):
         if colon:
             check_model("matcher", spec, ("matcher",))
         return

@@ -51,8 +51,7 @@ class SharedSources:
     def kg(self, system: System) -> Graph | None:
         if system.kg is None:
             return None
-        keys = Keys(system.keys)
-        key = str(_place(system.kg))
+        keys, key = Keys(system.keys), str(_place(system.kg))
         if is_address(system.kg):
             key = f"{system.kg} {keys.variable(system.kg)}"
         if key not in self._kgs:
@@ -74,8 +73,8 @@ def make_agents(
         try:
             agents.append(open_agent(named.system, task, restraints, shared))
         except InputError as error:
-            what = f"system {named.name!r}: {error.what}"
-            raise InputError(what, where=error.where, remedy=error.remedy) from None
+            problem = f"system {named.name!r}: {error.what}"
+            raise InputError(problem, where=error.where, remedy=error.remedy) from None
     return agents
 
 
@@ -100,13 +99,11 @@ def _place(folder: str | None) -> str | None:
 
 
 def questions_of(loaded: LoadedStudy) -> QuestionSet:
-    """The study's questions, as far as `ids` and `limit` choose of them. Raises InputError with the
-    line of the questions' file or of the study's."""
+    """The study's chosen questions. Raises InputError with the line of a file."""
     asked = loaded.study.questions
     source, file = question_source(asked.source, loaded.folder)
-    task = asked.task
     try:
-        task = None if task is None else get_task(task).name
+        task = None if asked.task is None else get_task(asked.task).name
     except InputError as error:
         where = loaded.where("questions", "task")
         raise InputError(error.what, where=where, remedy=error.remedy) from None
@@ -150,30 +147,22 @@ def _check_task(loaded: LoadedStudy, task: str) -> None:
 
 
 def _check_put(loaded: LoadedStudy, questions: QuestionSet) -> None:
-    task = get_task(questions.task)
+    task, asked, source = get_task(questions.task), questions.questions, questions.source
     for named in loaded.systems():
         try:
             flow_of(task, named.system, KEYS)
             has_tools = bool(tools_of(named.system))
-            check_questions(
-                task,
-                named.system,
-                questions.questions,
-                has_tools=has_tools,
-                source=questions.source,
-            )
+            check_questions(task, named.system, asked, has_tools=has_tools, source=source)
         except InputError as error:
-            what, where = error.what, error.where
+            problem, where = f"{error.what} (system {named.name!r})", error.where
             if isinstance(error, SettingError):
                 key = WORDS[error.setting]
-                what = f"{key}: {what}"
+                problem = f"{key}: {problem}"
                 where = loaded.where("factors" if key in loaded.study.factors else "base", key)
-            what = f"{what} (system {named.name!r})"
-            raise InputError(what, where=where, remedy=error.remedy) from None
+            raise InputError(problem, where=where, remedy=error.remedy) from None
 
 
 def _ids(loaded: LoadedStudy) -> Sequence[str] | None:
-    """The chosen ids: those in the study, or those in a file, one a line."""
     ids = loaded.study.questions.ids
     if not isinstance(ids, str):
         return ids

@@ -1,5 +1,4 @@
-"""The contents of a study file as written, its settings derived from those that `System` declares,
-and what is wrong with one, in a line; paths and names are checked later."""
+"""What a study file may hold, by the settings of `System`, and what is wrong with one."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,13 +36,10 @@ Value = bool | int | float | str | tuple[str, ...] | Mapping[str, Any] | None
 FIELDS: Mapping[str, Declared] = {
     setting.word: setting for setting in all_settings() if setting.word
 }
-"""The settings of a system by their words in a study file."""
-FACTORS = tuple(key for key, one in FIELDS.items() if one.setting.changes != "scores")
+FACTORS = tuple(key for key, field in FIELDS.items() if field.setting.changes != "scores")
 """Settings that may be varied: the systems of a study are scored alike."""
-WORDS: Mapping[str, str] = {one.name: key for key, one in FIELDS.items()}
-"""The words in a study file by the settings' own names."""
-MODELS = tuple(key for key, one in FIELDS.items() if one.setting.holds == "model")
-"""Settings that are model specs."""
+WORDS: Mapping[str, str] = {field.name: key for key, field in FIELDS.items()}
+MODELS = tuple(key for key, field in FIELDS.items() if field.setting.holds == "model")
 MODEL, MODEL_LIST = WORDS["model"], "models"
 """The keys of a base's model, and of several models that each have a base of their own."""
 
@@ -57,31 +53,23 @@ _LARGEST = 2**63 - 1  # the largest that JSON files and SQLite can hold
 
 def written_settings(system: Mapping[str, Any]) -> dict[str, Value]:
     """A run's system by the words of a study file; a node is on, under its own name."""
-    found: dict[str, Value] = {}
-    for word, one in FIELDS.items():
+    settings: dict[str, Value] = {}
+    for word, field in FIELDS.items():
         value: Any = system
-        for name in one.path:
+        for name in field.path:
             value = value.get(name, _ABSENT) if isinstance(value, Mapping) else _ABSENT
-        found[word] = one.info.default if value is _ABSENT else _as_tuple(value)
+        settings[word] = field.info.default if value is _ABSENT else _as_tuple(value)
     nodes = {spec.rpartition(":")[2]: True for spec in system.get("nodes", ())}
     plugins = {
         f"{plugin}.{key}": _as_tuple(value)
         for plugin, own in system.get("settings", {}).items()
         for key, value in own.items()
     }
-    return {**found, **nodes, **plugins}
+    return {**settings, **nodes, **plugins}
 
 
-def checked_base(values: Any, nodes: Iterable[str] = ()) -> dict[str, Value]:
-    """The base's settings, in the file's order; `nodes`: the names that are on or off."""
-    return _checked("base", values, nodes)
-
-
-def checked_factors(values: Any, nodes: Iterable[str] = ()) -> dict[str, tuple[Value, ...]]:
-    return _checked("factors", values, nodes)
-
-
-def _checked(section: StudySection, values: Any, nodes: Iterable[str]) -> dict[str, Any]:
+def checked_section(section: StudySection, values: Any, nodes: Iterable[str]) -> dict[str, Any]:
+    """The section's settings, in the file's order; `nodes`: the names that are on or off."""
     names = tuple(name for name in nodes if name not in FIELDS and name != MODEL_LIST)
     made = _section(section, names).model_validate(values)
     fields = {name: f"node_{n}" for n, name in enumerate(names)}
@@ -96,27 +84,24 @@ def _as_tuple(value: Any) -> Any:
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 
 
-def _annotation(one: Declared) -> Any:
-    """The type and bounds of a setting: those of its field."""
-    if get_origin(one.kind) is tuple:
+_WORDS = {False: "off", True: "on"}
+_BOUNDS_OF: Mapping[Any, Sequence[Any]] = {
+    str: [AfterValidator(no_empty_text)],
+    int: [Ge(-_LARGEST), Le(_LARGEST)],
+    float: [AllowInfNan(False)],
+}
+
+
+def _annotation(field: Declared) -> Any:
+    if get_origin(field.kind) is tuple:
         return Texts | None
-    # Of two bounds of a kind the later one holds: the field's own.
-    kind = (one.kind, *_more_bounds(one), *one.info.metadata)
-    inner: Any = Annotated[kind]
-    return inner | None if one.optional else inner
-
-
-def _more_bounds(one: Declared) -> list[Any]:
-    if one.is_choice:
+    bounds = _BOUNDS_OF.get(field.kind, ())
+    if field.is_choice:
         # YAML reads the words off and on as false and true.
-        words = {False: "off", True: "on"}
-        as_word = BeforeValidator(lambda value: words[value] if isinstance(value, bool) else value)
-        return [as_word]
-    if one.kind is str:
-        return [AfterValidator(no_empty_text)]
-    if one.kind is int:
-        return [Ge(-_LARGEST), Le(_LARGEST)]
-    return [AllowInfNan(False)] if one.kind is float else []
+        bounds = [BeforeValidator(lambda given: _WORDS[given] if type(given) is bool else given)]
+    # Of two bounds of a kind the later one holds: the field's own.
+    inner: Any = Annotated[(field.kind, *bounds, *field.info.metadata)]
+    return inner | None if field.optional else inner
 
 
 def _check_distinct(
@@ -143,36 +128,35 @@ def _in_words(value: Value) -> str:
 
 def flat(value: Mapping[str, Any], above: str = "") -> str:
     """Keys and values in words, without braces: `provider.order=["a"] top_k=20`."""
-    parts = [
-        flat(one, f"{above}{key}.")
-        if isinstance(one, Mapping) and one
-        else f"{above}{key}={one if isinstance(one, str) else json.dumps(one)}"
-        for key, one in value.items()
-    ]
+    parts = []
+    for key, part in value.items():
+        if isinstance(part, Mapping) and part:
+            parts.append(flat(part, f"{above}{key}."))
+        else:
+            parts.append(f"{above}{key}={part if isinstance(part, str) else json.dumps(part)}")
     return " ".join(parts)
 
 
-def _factor(kind: Any) -> Any:
-    values: Any = tuple.__class_getitem__((kind, ...))
+def _factor(level: Any) -> Any:
+    values: Any = tuple.__class_getitem__((level, ...))
     return Annotated[values, BeforeValidator(_as_tuple), AfterValidator(_check_distinct)]
 
 
 @lru_cache(maxsize=16)
 def _section(section: StudySection, nodes: tuple[str, ...]) -> type[BaseModel]:
-    """A pydantic model of a section, none of its fields required; those of nodes are numbered, as a
-    name of the user's may be one that pydantic keeps."""
+    """A pydantic model; nodes are numbered, as pydantic keeps some names for itself."""
     if section == "base":
-        fields, of_node = {key: _annotation(one) for key, one in FIELDS.items()}, bool
+        fields, of_node = {key: _annotation(field) for key, field in FIELDS.items()}, bool
         at_least = "name two models at least, or write model: NAME"
         check = AfterValidator(partial(_check_distinct, remedy=at_least))
         fields[MODEL_LIST] = Annotated[Texts, check]
     else:
         fields, of_node = {key: _factor(_annotation(FIELDS[key])) for key in FACTORS}, _factor(bool)
-    definitions: dict[str, Any] = {key: (kind, None) for key, kind in fields.items()}
+    definitions: dict[str, Any] = {key: (type_, None) for key, type_ in fields.items()}
     for n, name in enumerate(nodes):
         definitions[f"node_{n}"] = (of_node, Field(default=None, alias=name))
-    made: type[BaseModel] = create_model(f"_{section}", __config__=_SECTION, **definitions)
-    return made
+    model: type[BaseModel] = create_model(f"_{section}", __config__=_SECTION, **definitions)
+    return model
 
 
 Design = Literal["vary", "factorial"]
@@ -198,44 +182,36 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _base(values: Any, info: ValidationInfo) -> dict[str, Value]:
-    base = checked_base(values, info.data.get("nodes", ()))
+    base = checked_section("base", values, info.data.get("nodes", ()))
     if MODEL in base and MODEL_LIST in base:
-        said = {"remedy": f"keep one of {MODEL} and {MODEL_LIST}", "place": (MODEL_LIST,)}
-        raise PydanticCustomError("study", f"stands beside {MODEL}", said)
+        context = {"remedy": f"keep one of {MODEL} and {MODEL_LIST}", "place": (MODEL_LIST,)}
+        raise PydanticCustomError("study", f"stands beside {MODEL}", context)
     return base
 
 
 def _factors(values: Any, info: ValidationInfo) -> dict[str, tuple[Value, ...]]:
-    factors = checked_factors(values, info.data.get("nodes", ()))
+    factors = checked_section("factors", values, info.data.get("nodes", ()))
     if MODEL in factors and MODEL_LIST in info.data.get("base", ()):
         remedy = f"leave it out, or write {MODEL}: in base and keep the factor"
-        said = {"remedy": remedy, "place": (MODEL,)}
-        raise PydanticCustomError("study", f"is a factor beside {MODEL_LIST} in base", said)
+        context = {"remedy": remedy, "place": (MODEL,)}
+        raise PydanticCustomError("study", f"is a factor beside {MODEL_LIST} in base", context)
     return factors
 
 
-_Settings = Annotated[
-    Mapping[str, Value], PlainValidator(_base), PlainSerializer(_plain, return_type=dict[str, Any])
-]
-_Factors = Annotated[
-    Mapping[str, tuple[Value, ...]],
-    PlainValidator(_factors),
-    PlainSerializer(_plain, return_type=dict[str, Any]),
-]
+_PLAIN = PlainSerializer(_plain, return_type=dict[str, Any])
+_Settings = Annotated[Mapping[str, Value], PlainValidator(_base), _PLAIN]
+_Factors = Annotated[Mapping[str, tuple[Value, ...]], PlainValidator(_factors), _PLAIN]
 
 
 def _left_out(values: Any, info: ValidationInfo) -> tuple[dict[str, Value], ...]:
     if not isinstance(values, list | tuple):
         remedy = "write {shots: 0, reasoning: steps} for each combination"
         raise PydanticCustomError("study", "is not a list of combinations", {"remedy": remedy})
-    return tuple(checked_base(value, info.data.get("nodes", ())) for value in values)
+    return tuple(checked_section("base", value, info.data.get("nodes", ())) for value in values)
 
 
-_Combinations = Annotated[
-    tuple[Mapping[str, Value], ...],
-    PlainValidator(_left_out),
-    PlainSerializer(lambda found: [*map(_plain, found)], return_type=list[dict[str, Any]]),
-]
+_EACH_PLAIN = PlainSerializer(lambda each: [*map(_plain, each)], return_type=list[dict[str, Any]])
+_Combinations = Annotated[tuple[Mapping[str, Value], ...], PlainValidator(_left_out), _EACH_PLAIN]
 
 
 class Study(ScoreOptions, CostOptions):
@@ -296,8 +272,10 @@ def first_error(
 ) -> StudyError:
     """The first error to show of pydantic's: a misspelt key before a missing one, then by line."""
     problems = error.errors(include_url=False)
-    order = [(one["type"] == "missing", line_of(lines, _place(one["loc"]))) for one in problems]
-    problem = problems[order.index(min(order))]
+    problem = min(
+        problems,
+        key=lambda each: (each["type"] == "missing", line_of(lines, _place(each["loc"]))),
+    )
     place, kind = _place(problem["loc"]), problem["type"]
     if kind == "extra_forbidden":
         return _unknown(place, list(nodes))
@@ -306,12 +284,11 @@ def first_error(
         return StudyError(f"{name} is missing", place[:-1], _MISSING.get(name))
     if kind in ("study", "setting"):
         place = (*place, *problem["ctx"].get("place", ()))
-        said = str(problem["msg"])
-        mark = ":" if said.startswith("unknown ") else ""
-        return StudyError(f"{_named(place)}{mark} {said}", place, problem["ctx"]["remedy"])
-    value = shown(problem["input"])
+        message = str(problem["msg"])
+        mark = ":" if message.startswith("unknown ") else ""
+        return StudyError(f"{_named(place)}{mark} {message}", place, problem["ctx"]["remedy"])
     remedy = _wanted(place, kind, problem["input"], problem.get("ctx", {}))
-    return StudyError(f"{_named(place)} is {value}", place, remedy)
+    return StudyError(f"{_named(place)} is {shown(problem['input'])}", place, remedy)
 
 
 _MISSING = {
@@ -320,11 +297,10 @@ _MISSING = {
     "source": "write source: and the file of the questions",
     "factors": "write what is varied, as in factors: {expansion: [off, on]}",
 }
-_WHOLE = "write a whole number"
 _TYPES = {
     "bool_type": "write on or off",
-    "int_type": _WHOLE,
-    "int_from_float": _WHOLE,
+    "int_type": "write a whole number",
+    "int_from_float": "write a whole number",
     "float_type": "write a number",
     "finite_number": "write a finite number",
     "string_pattern_mismatch": "write letters, digits, - _ . and begin with a letter or digit",
@@ -340,8 +316,7 @@ _BOUNDS = {
 
 
 def _place(loc: Sequence[int | str]) -> KeyPath:
-    """Where in the file; pydantic names the alternatives of a union in between."""
-    if loc[:2] == ("questions", "ids"):
+    if loc[:2] == ("questions", "ids"):  # a union, whose alternatives pydantic names in between
         return (*loc[:2], *(part for part in loc[2:] if isinstance(part, int)))
     return tuple(loc)
 
@@ -353,20 +328,17 @@ def _named(place: KeyPath) -> str:
 
 def _unknown(place: KeyPath, nodes: Sequence[str]) -> StudyError:
     section, name = place[:-1], str(place[-1])
-    what, known = "unknown key", list(Study.model_fields)
+    noun, known = "key", list(Study.model_fields)
     if section == ("base",):
         known = [*FIELDS, MODEL_LIST, *nodes]
     elif section == ("factors",):
-        what, known = "unknown factor", [*FACTORS, *nodes]
+        noun, known = "factor", [*FACTORS, *nodes]
     elif section == ("questions",):
         known = list(Questions.model_fields)
-    remedy = _elsewhere(section, name) or did_you_mean(_as_written(name), known)
-    return StudyError(f"{what} {shown(name)}", place, remedy)
-
-
-def _as_written(name: str) -> str:
-    """An option of the command line as a key: --max-turns is max_turns here."""
-    return name.lstrip("-").replace("-", "_")
+    # As of the command line: --max-turns is max_turns here.
+    key = name.lstrip("-").replace("-", "_")
+    remedy = _elsewhere(section, name) or did_you_mean(key, known)
+    return StudyError(f"unknown {noun} {shown(name)}", place, remedy)
 
 
 def _elsewhere(section: KeyPath, name: str) -> str | None:
@@ -388,15 +360,11 @@ def _wanted(place: KeyPath, kind: str, value: Any, context: Mapping[str, Any]) -
         return f"write at most {context['max_length']} characters"
     if kind == "string_type":
         return "put it in quotes" if not isinstance(value, dict | list | None) else "write a text"
-    if kind == "tuple_type":
-        return _list_wanted(place, value)
     if kind == "literal_error":
         words = words_of({"ctx": context})
         return did_you_mean(str(value), words, else_=f"write {' or '.join(words)}")
-    return _TYPES.get(kind, "see examples/studies")
-
-
-def _list_wanted(place: KeyPath, value: Any) -> str:
+    if kind != "tuple_type":
+        return _TYPES.get(kind, "see examples/studies")
     is_plain = isinstance(value, bool | str | int | float)
     example = value if isinstance(value, str) else shown(value) if is_plain else "..."
     if value == "none":

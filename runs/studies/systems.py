@@ -25,14 +25,12 @@ from branchwise.tools.registry import KG_TOOLS, NAMES_TOOL, SEARCH_TOOL
 
 MAX_SYSTEMS = 256
 ROLES = WORDS["role_decoding"]
-"""The key of decoding by role."""
 
 
 @dataclass(frozen=True)
 class NamedSystem:
-    """A system of a study. `slug` names its folder; `changes`: the factors in which it is not its
-    base, as the file has them; `model`: its agent's, in short; `setting`: what it changes in words,
-    the model aside; `base`: the system that it is compared with."""
+    """A system of a study. `slug`: its folder; `changes`: the factors in which it is not its base;
+    `model`: its agent's, in short; `setting`: its changes in words, the model aside."""
 
     name: str
     slug: str
@@ -49,23 +47,19 @@ def systems_of(
     """The systems of a study whose file lies in `folder`, the base first. `vary`: then each other
     value of each factor alone; `factorial`: all other combinations, those that change least first.
     Of several models each has all of these. Raises InputError with the place that `where` gives."""
-    said = where or (lambda place: ".".join(map(str, place)) or study.name)
     try:
         return _Systems(study, folder).checked()
     except StudyError as error:
-        raise error.located(said(error.place)) from None
+        path = where(error.place) if where else ".".join(map(str, error.place)) or study.name
+        raise error.located(path) from None
 
 
-_MODULE_OF = {
-    key: one.setting.module for key, one in FIELDS.items() if one.setting.module is not None
-}
+_MODULE_OF = {key: field.setting.module for key, field in FIELDS.items() if field.setting.module}
 """By setting, the module without which it changes nothing."""
 
 
 @dataclass(frozen=True)
 class _Draft:
-    """A system before it has names: all its settings, and which of them it changes."""
-
     settings: Mapping[str, Value]
     changes: Mapping[str, Value]
 
@@ -75,8 +69,7 @@ class _Draft:
 
 
 class _Systems:
-    """What makes systems of a study. `base`: its settings, a factor's first value where it gives
-    none; `levels`: all values of each factor, the base's first."""
+    """What makes systems of a study; `levels`: all values of each factor, the base's first."""
 
     def __init__(self, study: Study, folder: Path) -> None:
         self.study, self.folder, self.plugins = study, folder, StudyPlugins(study, folder)
@@ -90,13 +83,26 @@ class _Systems:
         }
 
     def checked(self) -> tuple[NamedSystem, ...]:
-        self._check_values()
+        study = self.study
+        values: list[tuple[str, Value, KeyPath]] = [
+            *((key, value, ("base", key)) for key, value in study.base.items()),
+            *((MODEL, model, ("base", MODEL_LIST, n)) for n, model in enumerate(study.models)),
+        ]
+        for key, levels in study.factors.items():
+            values += [(key, value, ("factors", key, n)) for n, value in enumerate(levels)]
+        for key, value, place in values:
+            check_value(key, value, self.folder, place)
         self._check_left_out()
         for place, own in self._named_roles():
             if place[0] == "factors" and (role := next((r for r in own if r not in MODULES), None)):
                 remedy = "all systems are scored alike: write it below roles in base"
                 raise StudyError(f"{role} is not a factor", (*place, role), remedy)
-        self._check_names_of_nodes()
+        for name in self.study.nodes:
+            is_taken = name in FIELDS or name == MODEL_LIST
+            if is_taken or not is_name(name):
+                problem = "already a setting" if is_taken else "not a name for a node"
+                remedy = "use another: letters, digits, - and _, no digit first"
+                raise StudyError(f"{shown(name)} is {problem}", ("nodes", name), remedy)
         self.plugins.check()
         systems = self._named()
         self._check_modules(systems)
@@ -106,7 +112,6 @@ class _Systems:
         return tuple(systems)
 
     def _named(self) -> list[NamedSystem]:
-        """The systems, each model's own base before what is changed of it."""
         several, all_changes = self.study.models, list(self._changes())
         drafts = [
             _Draft({**self.base, MODEL: model, **changes}, changes)
@@ -123,7 +128,7 @@ class _Systems:
         )
         # What each changes, the model aside: the same words for each model.
         aside = [{k: v for k, v in draft.changes.items() if k != MODEL} for draft in drafts]
-        unique = [one for n, one in enumerate(aside) if one not in aside[:n]]
+        unique = [changes for n, changes in enumerate(aside) if changes not in aside[:n]]
         settings = distinct_names(
             system_name(changes, self.base, self.levels) for changes in unique
         )
@@ -152,18 +157,16 @@ class _Systems:
             remedy = f"at most {MAX_SYSTEMS}: write design: vary, or {fewer}"
             raise StudyError(f"comes to {count:,} systems", ("factors",), remedy)
         yield {}
-        for changed in _combined(self.base, self.levels) if factorial else self._alone():
+        alone = (
+            {key: value}
+            for key, values in self.levels.items()
+            for value in values
+            if value != self.base[key]
+        )
+        for changed in _combined(self.base, self.levels) if factorial else alone:
             settings = {**self.base, **changed}
-            if not any(
-                all(settings[key] == value for key, value in one.items())
-                for one in self.study.leave_out
-            ):
+            if not any(settings == {**settings, **left_out} for left_out in self.study.leave_out):
                 yield changed
-
-    def _alone(self) -> Iterator[dict[str, Value]]:
-        """Each value that is not the base's, by itself."""
-        for key, values in self.levels.items():
-            yield from ({key: value} for value in values if value != self.base[key])
 
     def _system(self, settings: Mapping[str, Value]) -> System:
         nodes = [name for name in self.study.nodes if settings.get(name)]
@@ -171,7 +174,7 @@ class _Systems:
         if ROLES in given:
             # Of the roles that the system asks, and of those who score.
             own, varied = _by_role(self.study.base.get(ROLES)), _of_modules(given[ROLES])
-            scoring = {role: one for role, one in own.items() if role not in MODULES}
+            scoring = {role: values for role, values in own.items() if role not in MODULES}
             asked = {role for role in varied if given.get(WORDS[MODULES[role]])}
             given[ROLES] = scoring | {role: varied[role] for role in varied if role in asked}
         plugins = self.plugins.settings_of(nodes, given.get("tools"), given.get("retriever"))
@@ -180,7 +183,7 @@ class _Systems:
                 FIELDS[key].path: self._located(key, given[key])
                 for key in given
                 if (key not in _MODULE_OF or given.get(WORDS[_MODULE_OF[key]]))
-                and not self._is_unbounded(key, given)
+                and not (key == "at_most" and self._is_unbounded(given))
             }
             | {
                 ("nodes",): self._located("nodes", tuple(self.study.nodes[name] for name in nodes)),
@@ -190,9 +193,9 @@ class _Systems:
             }
         )
 
-    def _is_unbounded(self, key: str, given: Mapping[str, Value]) -> bool:
+    def _is_unbounded(self, given: Mapping[str, Value]) -> bool:
         """Whether the bound on answers has no place in this protocol, while others are asked."""
-        if key != "at_most" or "protocol" not in self.study.factors:
+        if "protocol" not in self.study.factors:
             return False
         protocol = str(given["protocol"])
         bounded = [flow for flow in FLOWS.values() if flow.at_most and protocol in flow.protocols]
@@ -203,82 +206,58 @@ class _Systems:
             return tuple(absolute_spec(spec, self.folder) for spec in value)
         return resolved(key, value, self.folder) if isinstance(value, str) else value
 
-    def _check_values(self) -> None:
-        study = self.study
-        values: list[tuple[str, Value, KeyPath]] = [
-            *((key, value, ("base", key)) for key, value in study.base.items()),
-            *((MODEL, model, ("base", MODEL_LIST, n)) for n, model in enumerate(study.models)),
-        ]
-        for key, levels in study.factors.items():
-            values += [(key, value, ("factors", key, n)) for n, value in enumerate(levels)]
-        for key, value, place in values:
-            check_value(key, value, self.folder, place)
-
     def _check_left_out(self) -> None:
-        for n, one in enumerate(self.study.leave_out):
-            for key, value in one.items():
+        for n, left_out in enumerate(self.study.leave_out):
+            for key, value in left_out.items():
                 place = ("leave_out", n, key)
                 if key not in self.levels:
                     remedy = did_you_mean(key, self.levels)
                     raise StudyError(f"{key} is not a factor", place, remedy)
                 if value not in self.levels[key]:
-                    what = f"{key} never is {shown(value)}"
-                    raise StudyError(what, place, "name one of its values")
-            changed = [key for key, value in one.items() if self.base[key] != value]
+                    problem = f"{key} never is {shown(value)}"
+                    raise StudyError(problem, place, "name one of its values")
+            changed = [key for key, value in left_out.items() if self.base[key] != value]
             if not changed:
-                what = "would leave out the base" if one else "names no combination"
-                raise StudyError(what, ("leave_out", n), "name factors and values of others")
+                problem = "would leave out the base" if left_out else "names no combination"
+                raise StudyError(problem, ("leave_out", n), "name factors and values of others")
             if len(changed) > 1 and self.study.design != "factorial":
-                what = "leaves out nothing: no system changes several factors"
-                raise StudyError(what, ("leave_out", n), "write design: factorial")
-
-    def _check_names_of_nodes(self) -> None:
-        for name in self.study.nodes:
-            is_taken = name in FIELDS or name == MODEL_LIST
-            if is_taken or not is_name(name):
-                what = "already a setting" if is_taken else "not a name for a node"
-                remedy = "use another: letters, digits, - and _, no digit first"
-                raise StudyError(f"{shown(name)} is {what}", ("nodes", name), remedy)
+                problem = "leaves out nothing: no system changes several factors"
+                raise StudyError(problem, ("leave_out", n), "write design: factorial")
 
     def _check_modules(self, systems: Sequence[NamedSystem]) -> None:
-        """Refuse a setting whose module is off in every system, and a node that is."""
         study = self.study
         for key, setting in _MODULE_OF.items():
             if any(getattr(system.system, setting) for system in systems):
                 continue
-            places: list[KeyPath] = []
-            leave = f"leave out {key}"
+            places = [(*place, key) for place, own in self._named_roles() if key in own]
+            leave = "leave it out"
             if study.base.get(key) or key in study.factors:
                 places = [("base" if study.base.get(key) else "factors", key)]
-            else:
-                places = [(*place, key) for place, own in self._named_roles() if key in own]
-                leave = "leave it out"
+                leave = f"leave out {key}"
             if places:
                 module = WORDS[setting]
-                what = f"no {key} is used: {module} is off in every system"
+                problem = f"no {key} is used: {module} is off in every system"
                 remedy = f"write {module}: on in base, make it a factor, or {leave}"
-                raise StudyError(what, places[0], remedy)
+                raise StudyError(problem, places[0], remedy)
         for name in study.nodes:
             if True not in {study.base.get(name), *study.factors.get(name, ())}:
                 remedy = f"write {name}: on in base, make it a factor, or leave it out"
                 raise StudyError(f"the node {name} is off in every system", ("nodes", name), remedy)
 
     def _named_roles(self) -> list[tuple[KeyPath, Mapping[str, Any]]]:
-        """Each place with decoding by role, and what is there."""
         factor = enumerate(self.study.factors.get(ROLES, ()))
         levels = [(("factors", ROLES, n), _by_role(value)) for n, value in factor]
         return [(("base", ROLES), _by_role(self.study.base.get(ROLES))), *levels]
 
     def _check(self, named: NamedSystem) -> None:
-        """Raise StudyError where the parts of a system do not fit, by the command line's rules."""
         try:
             check_parts(named.system)
         except SettingError as error:
             key = WORDS[error.setting]
             prefix = f"{key}: " if error.where == key else ""
             whose = f" (system {named.name!r})" if named.changes or self.study.models else ""
-            what = f"{prefix}{error.what}{whose}"
-            raise StudyError(what, self._place_of(named, key), error.remedy) from None
+            problem = f"{prefix}{error.what}{whose}"
+            raise StudyError(problem, self._place_of(named, key), error.remedy) from None
         study = self.study
         choice = ScoringChoice.parse(
             study.matcher, judge_entities=study.judge_entities, judge=study.judge
@@ -290,7 +269,6 @@ class _Systems:
             raise StudyError(error.what, (key,), "name a model: matcher: openai:NAME") from None
 
     def _place_of(self, named: NamedSystem, key: str) -> KeyPath:
-        """Where the file has a setting of a system."""
         if key == MODEL and self.study.models:
             return ("base", MODEL_LIST)
         if key in named.changes:
@@ -306,8 +284,8 @@ class _Systems:
             if other is named:
                 continue
             if self.study.models and named.model != other.model:
-                what = f"the models {other.model!r} and {named.model!r} are the same"
-                raise StudyError(what, ("base", MODEL_LIST), "keep one of them")
+                problem = f"the models {other.model!r} and {named.model!r} are the same"
+                raise StudyError(problem, ("base", MODEL_LIST), "keep one of them")
             key = list(named.changes)[-1]
             values, value = self.study.factors[key], named.changes[key]
             place = ("factors", key, values.index(value)) if value in values else ("base", key)
@@ -316,8 +294,8 @@ class _Systems:
             if setting and not getattr(named.system, setting):
                 module = WORDS[setting]
                 remedy = f"{module} is off in both: write {module}: on in base, or design: vary"
-            what = f"the systems {other.name!r} and {named.name!r} are the same"
-            raise StudyError(what, place, remedy)
+            problem = f"the systems {other.name!r} and {named.name!r} are the same"
+            raise StudyError(problem, place, remedy)
 
 
 def _by_role(value: Value) -> Mapping[str, Any]:
@@ -332,13 +310,12 @@ def _of_modules(value: Value) -> dict[str, Any]:
 def _combined(
     base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
 ) -> list[dict[str, Value]]:
-    """All combinations but the base's, those that change least first."""
-    places = {key: n for n, key in enumerate(levels)}
-    combinations = [dict(zip(levels, values, strict=True)) for values in product(*levels.values())]
-    changes = [
-        {k: v for k, v in combination.items() if v != base[k]} for combination in combinations
-    ]
-    return sorted(filter(None, changes), key=lambda one: (len(one), [places[k] for k in one]))
+    order, combinations = list(levels), []
+    for values in product(*levels.values()):
+        changes = {key: v for key, v in zip(levels, values, strict=True) if v != base[key]}
+        if changes:
+            combinations.append(changes)
+    return sorted(combinations, key=lambda keys: (len(keys), [order.index(key) for key in keys]))
 
 
 def _effective(system: System) -> System:
@@ -349,11 +326,8 @@ def _effective(system: System) -> System:
     own = {role: str(ModelSpec.parse(spec)) for role, spec in specs.items() if spec}
     roles = Roles(**{role: spec for role, spec in own.items() if spec != str(agent)})
     retriever = retriever_of(system)
-    own_decoding = {
-        role: system.decoding_of(role).identity
-        for role in MODULES
-        if system.decoding_of(role) != system.decoding
-    }
+    decoding = {role: system.decoding_of(role) for role in MODULES}
+    own_decoding = {role: own.identity for role, own in decoding.items() if own != system.decoding}
     update: dict[str, Any] = {
         "tools": tools, "model": str(agent), "roles": roles, "retriever": retriever,
         "role_decoding": own_decoding,

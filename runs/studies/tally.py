@@ -17,8 +17,7 @@ from branchwise.runs.studies.systems import NamedSystem
 
 @dataclass
 class Tally:
-    """One system's items so far, an observer of its run; `before` of them ended before this
-    process. `cost` in USD, None where a part is unknown."""
+    """One system's items so far; `before` ended before this process; `cost` in USD, if known."""
 
     name: str
     task: Task
@@ -71,8 +70,7 @@ class Tally:
         """Count an item that ended."""
         self.ended_items += 1
         self.failed += record["error"] is not None
-        metrics = self._metrics(question, record)
-        for key, value in metrics.items():
+        for key, value in self._metrics(question, record).items():
             if value is not None:
                 self._sums[key] += value
                 self._counts[key] += 1

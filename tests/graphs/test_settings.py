@@ -23,7 +23,7 @@ from branchwise.graphs.flows import default_flow
 from branchwise.graphs.sources import check_search
 from branchwise.graphs.system import System, all_settings
 from branchwise.runs.studies.schema import load_study
-from branchwise.runs.studies.study import FIELDS, checked_base
+from branchwise.runs.studies.study import FIELDS, checked_section
 
 NUMBERS = [one for one in all_settings() if one.kind in (int, float) and one.flag and one.word]
 VALUES = {bool: True, int: 7, float: 1.0, str: "x"}
@@ -51,7 +51,7 @@ def test_option_and_key_of_a_number_make_the_same_system(one):
     others = {"corpus": "C", **({one.setting.module: True} if one.setting.module else {})}
     read = read_options(System, {option: value, **others})
     assert read == System.of({one.path: value}).model_copy(update=others)
-    assert checked_base({one.word: value}) == {one.word: value}
+    assert checked_section("base", {one.word: value}, ()) == {one.word: value}
 
 
 def test_a_value_out_of_bounds_is_refused_by_the_option_that_was_written():
