@@ -80,7 +80,6 @@ def build_corpus(
 
 
 def _built_before(passages: PassageSource, source: str, out: Path, progress: Progress) -> Built:
-    """What already exists, where it is what would be built."""
     digest = ""
 
     def read(lines: Iterable[bytes]) -> None:
@@ -121,9 +120,8 @@ def _each_line(
 
 
 class _Lines:
-    """The lines of a corpus file, of passages that are not there already. Memory: 8 bytes for each
-    id that the source brings, about 100 for each passage without one. `suspects`: keys (`id_key`)
-    of ids that occur more than once."""
+    """The lines of a corpus file, of passages that are new. Memory: 8 bytes an id of the source's,
+    about 100 a passage without one. `suspects`: keys (`id_key`) of ids that repeat."""
 
     def __init__(
         self, passages: PassageSource, progress: Progress, suspects: AbstractSet[int] = frozenset()

@@ -84,7 +84,6 @@ def read_document(file: FoundFile) -> SourceDocument:
 
 
 def _contents(path: Path) -> bytes:
-    """The bytes of a file that is no link, and not too large."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as stream:
@@ -133,8 +132,8 @@ def parse_split(given: str) -> Split:
 
 
 def _by_words(title: str, blocks: Sequence[TextBlock], words: int) -> Iterator[tuple[str, str]]:
-    """Passages of so many words, the last one shorter. A Chinese or Japanese character is a word,
-    and so is each part of 200 characters of what has no spaces."""
+    """Passages of so many words, the last one shorter. A Chinese or Japanese character counts as a
+    word, and so do each 200 characters of what has no spaces."""
     text = "\n".join(block.text for block in _below(title, blocks))
     start = end = count = 0
     for word in _WORD.finditer(text):
@@ -174,7 +173,6 @@ def _whole(title: str, blocks: Sequence[TextBlock]) -> Iterator[tuple[str, str]]
 
 
 def _below(title: str, blocks: Sequence[TextBlock]) -> Sequence[TextBlock]:
-    """The blocks without a first heading that is the title."""
     is_title = bool(blocks) and blocks[0].level > 0 and one_line(blocks[0].text) == title
     return blocks[1:] if is_title else blocks
 

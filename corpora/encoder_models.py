@@ -118,9 +118,8 @@ def _downloaded(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        folder = Path(
-            snapshot_download(name, allow_patterns=["*.safetensors", "*.json", "*.txt", "*.model"])
-        )
+        patterns = ["*.safetensors", "*.json", "*.txt", "*.model"]
+        folder = Path(snapshot_download(name, allow_patterns=patterns))
     except (OSError, ValueError) as error:
         # The hub's errors derive from these; their texts are long and hold addresses.
         what = f"cannot get the encoder {name!r} ({type(error).__name__})"

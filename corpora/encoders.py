@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _PACKAGES = ("openvino", "optimum-intel", "transformers", "sentence-transformers")
 PRECISION_HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 _USUAL = {"Transformer", "Pooling", "Normalize"}
+_INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+"""Of a model, by the attributes of a text's encoding that they are made of."""
 LARGEST_GROUP = 64
 # Texts at a time; on a GPU fewer where its memory does not suffice.
 _BATCHES = {"cpu": (32,), "cuda": (256, 64, 16)}
@@ -131,22 +133,16 @@ class OpenVinoQueries:
         vectors = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
         with self._lock:
             for group in same_length([len(encoding.ids) for encoding in encodings]):
-                vectors[group] = self._pooled([encodings[i] for i in group])
+                features = {
+                    name: np.array([getattr(encodings[i], part) for i in group], dtype=np.int64)
+                    for name, part in _INPUTS.items()
+                    if name in self._inputs
+                }
+                tokens: np.ndarray = self._request.infer(features)[0]
+                first = self.identity.pooling == "cls"
+                vectors[group] = tokens[:, 0] if first else tokens.mean(axis=1)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors
-
-    def _pooled(self, encodings: Sequence[Any]) -> "np.ndarray":
-        """Token vectors of texts of one length, [n, tokens, dimension], to one each."""
-        import numpy as np
-
-        features = {
-            "input_ids": np.array([e.ids for e in encodings], dtype=np.int64),
-            "attention_mask": np.array([e.attention_mask for e in encodings], dtype=np.int64),
-            "token_type_ids": np.array([e.type_ids for e in encodings], dtype=np.int64),
-        }
-        known = {name: value for name, value in features.items() if name in self._inputs}
-        tokens: np.ndarray = self._request.infer(known)[0]
-        return tokens[:, 0] if self.identity.pooling == "cls" else tokens.mean(axis=1)
 
 
 def same_length(counts: Sequence[int]) -> list[list[int]]:
@@ -203,7 +199,6 @@ class Encoder:
         raise _gpu_is_full(self.identity.name)
 
     def _same_length(self, texts: Sequence[str]) -> list[list[int]]:
-        """Positions of texts of equal token count."""
         if len(texts) < 2:
             return [[i] for i in range(len(texts))]
         tokens = self._model.tokenizer(
@@ -320,7 +315,15 @@ def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encod
         remedy = "name a sentence-transformers model or its folder with --encoder"
         raise InputError(what, where=str(model.folder), remedy=remedy) from error
     prompts, chosen = encoder.prompts or {}, model.settings
-    _apply(chosen, encoder, model.folder)
+    if chosen.max_tokens is not None:
+        encoder.max_seq_length = chosen.max_tokens
+    if chosen.pooling not in (None, _pooling(encoder)):
+        pooled = [n for n, module in enumerate(encoder) if hasattr(module, "pooling_mode")]
+        if not pooled:
+            what, remedy = "the encoder has no pooling to choose", "leave out --pooling"
+            raise InputError(what, where=str(model.folder), remedy=remedy)
+        module = encoder[pooled[0]]
+        encoder[pooled[0]] = type(module)(module.embedding_dimension, chosen.pooling)
     queries = (chosen.query_prefix, model.query_prefix, prompts.get("query"))
     own_passages = (prompts.get("passage"), prompts.get("document"))
     passages = (chosen.passage_prefix, model.passage_prefix, *own_passages)
@@ -337,19 +340,6 @@ def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encod
         given=chosen.given,
     )
     return Encoder(encoder, identity)
-
-
-def _apply(settings: EncoderSettings, encoder: "SentenceTransformer", folder: Path) -> None:
-    if settings.max_tokens is not None:
-        encoder.max_seq_length = settings.max_tokens
-    if settings.pooling is None or settings.pooling == _pooling(encoder):
-        return
-    for number, module in enumerate(encoder):
-        if hasattr(module, "pooling_mode"):
-            encoder[number] = type(module)(module.embedding_dimension, settings.pooling)
-            return
-    what = "the encoder has no pooling to choose"
-    raise InputError(what, where=str(folder), remedy="leave out --pooling")
 
 
 def _gpu_is_full(encoder: str) -> InputError:

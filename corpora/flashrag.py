@@ -93,7 +93,18 @@ def read_config(file: Path) -> tuple[SearchSettings, dict[str, Any]]:
     """What the file says of searching, and all of it with the paths made whole. A relative path
     counts from the file's folder, where there is such a file, else, as FlashRAG itself has it, from
     where the process was started."""
-    content = _read_yaml(file)
+    try:
+        content = yaml.safe_load(file.read_bytes())
+    except OSError as error:
+        what = f"cannot be read ({error.strerror})"
+        remedy = "name a FlashRAG configuration: flashrag:CONFIG.yaml"
+        raise InputError(what, where=str(file), remedy=remedy) from None
+    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        raise InputError("is not YAML", where=f"{file}{line}") from None
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+        raise InputError("is not a mapping of names to settings", where=str(file))
     known = {*SearchSettings.model_fields, *_UNUSED}
     for name in content:
         if name.startswith(_SEARCH_KEYS) and name not in known:
@@ -111,28 +122,11 @@ def read_config(file: Path) -> tuple[SearchSettings, dict[str, Any]]:
         settings = SearchSettings.model_validate(whole)
     except ValidationError as error:
         raise InputError(first_problem(error), where=str(file)) from None
-    _check_kind(file, settings)
-    _check_files(file, settings, whole)
+    _check(file, settings, whole)
     return settings, {**whole, "retrieval_topk": settings.retrieval_topk}
 
 
-def _read_yaml(file: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(file.read_bytes())
-    except OSError as error:
-        what = f"cannot be read ({error.strerror})"
-        remedy = "name a FlashRAG configuration: flashrag:CONFIG.yaml"
-        raise InputError(what, where=str(file), remedy=remedy) from None
-    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        raise InputError("is not YAML", where=f"{file}{line}") from None
-    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
-        raise InputError("is not a mapping of names to settings", where=str(file))
-    return content
-
-
-def _check_kind(file: Path, settings: SearchSettings) -> None:
+def _check(file: Path, settings: SearchSettings, whole: Mapping[str, Any]) -> None:
     if settings.use_multi_retriever:
         raise InputError(
             "several retrievers at once (use_multi_retriever) are not supported: their order "
@@ -146,9 +140,6 @@ def _check_kind(file: Path, settings: SearchSettings) -> None:
         what = "use_reranker is on, but no reranker is named"
         remedy = "add rerank_model_name and rerank_model_path"
         raise InputError(what, where=str(file), remedy=remedy)
-
-
-def _check_files(file: Path, settings: SearchSettings, whole: Mapping[str, Any]) -> None:
     indexes = whole.get("method2index") or {}
     index = settings.index_path or indexes.get(settings.retrieval_method)
     for name, path in (("index_path", index), ("corpus_path", settings.corpus_path)):
@@ -161,7 +152,6 @@ def _check_files(file: Path, settings: SearchSettings, whole: Mapping[str, Any])
 
 
 def _whole(value: Any, folder: Path) -> Any:
-    """The path where there is such a file or folder, else the value: the name of a model."""
     if not isinstance(value, str):
         return value
     near = folder / value
@@ -276,11 +266,8 @@ def open_flashrag(file: Path) -> FlashRag:
         worker = FlashRagProcess(whole, _LOADING_SECONDS)
     except WorkerError as error:
         raise InputError(str(error), where=str(file), remedy="correct it there") from None
-    return FlashRag(worker, _identity(settings, worker.ready))
-
-
-def _identity(settings: SearchSettings, ready: Mapping[str, Any]) -> dict[str, Any]:
-    """What rankings depend on, without paths: a moved index is the same index."""
+    # A moved index is the same index: no paths.
+    ready = worker.ready
     computed = {name: ready[name] for name in ("retrieval_use_fp16", "retrieval_pooling_method")}
     files = {
         "index": ready["index_path"],
@@ -290,17 +277,19 @@ def _identity(settings: SearchSettings, ready: Mapping[str, Any]) -> dict[str, A
     }
     if settings.use_reranker:
         computed["rerank_use_fp16"] = ready["rerank_use_fp16"]
-    return {
+    # Of a local file or folder its fingerprint, else the name of a model.
+    fingerprints = {
+        name: fingerprint(Path(path)) if Path(path).exists() else path
+        for name, path in files.items()
+        if path
+    }
+    identity = {
         "kind": "flashrag",
         "version": ready["version"],
         "settings": settings.described() | computed,
-        # Of a local file or folder its fingerprint, else the name of a model.
-        "files": {
-            name: fingerprint(Path(path)) if Path(path).exists() else path
-            for name, path in files.items()
-            if path
-        },
+        "files": fingerprints,
     }
+    return FlashRag(worker, identity)
 
 
 def fingerprint(path: Path) -> str:

@@ -11,7 +11,7 @@ scores do not depend on the batch.
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -34,7 +34,6 @@ _PLAN, _LOCK = "plan.json", "lock"
 # Long enough to find texts of the same length, which are encoded together.
 _TEXTS_AT_ONCE, _VECTORS_AT_ONCE = 2048, 65_536
 VECTORS_FILE = "vectors.faiss"
-_VECTORS_AT_ONCE = 65_536
 # Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
 _SPARE = 8
 # From queries x dimension = 128,000 on, faiss searches float32 vectors with a matrix product,
@@ -107,35 +106,23 @@ def encoded(corpus: Corpus, encoding: Encoding, progress: Progress) -> Iterator[
     with unfinished(encoding.kept, plan) as kept:
         file = kept / KEPT_VECTORS
         size = identity.dimension * (2 if dtype == "float16" else 4)
-        _fill(file, len(corpus), size, chunk, read, dtype, progress)
+        # Write those that are not there yet.
+        with file.open("ab") as stream:
+            there = stream.seek(0, os.SEEK_END) // size
+            # A chunk that was cut is made again whole: texts are encoded with the same neighbours.
+            done = there if there == len(corpus) else there // chunk * chunk
+            stream.truncate(done * size)
+            for start in range(done, len(corpus), chunk):
+                stop = min(start + chunk, len(corpus))
+
+                def report(done: int, _total: int, start: int = start) -> None:
+                    progress(start + done, len(corpus))
+
+                stream.write(read(start, stop, report).astype(dtype).tobytes())
+                stream.flush()
+                progress(stop, len(corpus))
         vectors = mapped(file, len(corpus), identity.dimension, dtype)
         yield Encoded(vectors, identity, dtype, kept)
-
-
-def _fill(
-    file: Path,
-    passages: int,
-    size: int,
-    chunk: int,
-    read: Callable[[int, int, Progress], np.ndarray],
-    dtype: Dtype,
-    progress: Progress,
-) -> None:
-    """Write those of the vectors, of `size` bytes each, that are not there yet."""
-    with file.open("ab") as stream:
-        there = stream.seek(0, os.SEEK_END) // size
-        # A chunk that was cut is made again as a whole: texts are encoded with the same neighbours.
-        done = there if there == passages else there // chunk * chunk
-        stream.truncate(done * size)
-        for start in range(done, passages, chunk):
-            stop = min(start + chunk, passages)
-
-            def report(done: int, _total: int, start: int = start) -> None:
-                progress(start + done, passages)
-
-            stream.write(read(start, stop, report).astype(dtype).tobytes())
-            stream.flush()
-            progress(stop, passages)
 
 
 def mapped(file: Path, passages: int, dimension: int, dtype: str) -> np.ndarray:
@@ -203,9 +190,8 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
     with encoded(corpus, encoding, progress) as made:
         vectors = new_vectors(made.vectors.shape[1], made.dtype)
         for start in range(0, len(corpus), _VECTORS_AT_ONCE):
-            vectors.add(
-                np.ascontiguousarray(made.vectors[start : start + _VECTORS_AT_ONCE], np.float32)
-            )
+            part = made.vectors[start : start + _VECTORS_AT_ONCE]
+            vectors.add(np.ascontiguousarray(part, np.float32))
         write_index(vectors, folder / VECTORS_FILE)
     return Manifest(
         kind="flat",

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,7 +113,6 @@ def _refuse_duplicate_ids(path: Path, suspects: set[int]) -> None:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Number (from 1), first byte and bytes of each line."""
     start = 0
     try:
         with path.open("rb") as stream:
@@ -241,7 +239,6 @@ def is_source(path: Path) -> bool:
 
 
 def _recall(path: Path) -> Scan | None:
-    """What an earlier pass found, None where it does not fit the file as it is now."""
     import numpy as np
 
     try:
@@ -307,8 +304,7 @@ class Titles:
 
     @cached_property
     def _views(self) -> tuple[memoryview, memoryview]:
-        """Hashes of titles in order, and their rows, of which those of one title ascend: numpy
-        takes four times as long for a single number."""
+        # Plain views: numpy takes four times as long for a single number.
         origin = {"titles": self._corpus.sha256}
         arrays = kept_arrays(self._corpus.path / TITLES_FOLDER, origin, self._made)
         return arrays["keys"].data, arrays["rows"].data
@@ -329,4 +325,6 @@ def _folded(title: str) -> str:
 
 
 def _key(folded: str) -> int:
-    return int.from_bytes(blake2b(folded.encode("utf-8", "replace"), digest_size=8).digest())
+    return int.from_bytes(
+        hashlib.blake2b(folded.encode("utf-8", "replace"), digest_size=8).digest()
+    )

@@ -34,6 +34,7 @@ SPLIT_HELP = (
     "section) or whole. Default: documents as words:100, passages as they are."
 )
 _FIELDS = "id or _id (optional), title (optional), text; or contents"
+_AS_THEY_ARE = "a question set brings its passages as they are"
 
 
 @dataclass(frozen=True)
@@ -133,10 +134,8 @@ def open_source(source: str, fields: Sequence[str] = (), split: str | None = Non
 
 
 def _not_taken(form: CorpusForm | None, option: str, value: str) -> InputError:
-    what = "a question set brings its passages as they are"
-    if form:
-        what = f"{form.name} has fields of its own"
-    return InputError(what, where=f"{option} {value}", remedy=f"leave out {option}")
+    taken = f"{form.name} has fields of its own" if form else _AS_THEY_ARE
+    return InputError(taken, where=f"{option} {value}", remedy=f"leave out {option}")
 
 
 def find_source(named: str, fields: Sequence[str] = ()) -> str:

@@ -96,7 +96,6 @@ def _faiss(file: Path) -> VectorFile:
 
 
 def _parquet(file: Path) -> VectorFile:
-    """The column of lists of numbers; a group of rows is read as a whole."""
     import numpy as np
 
     try:

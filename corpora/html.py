@@ -110,7 +110,7 @@ def read_html(data: bytes) -> SourceDocument:
     if page is None:
         return SourceDocument("", ())
     content, claims = page, page.xpath(_CONTENT)
-    outer = [one for one in claims[:50] if not any(a in claims for a in one.iterancestors())]
+    outer = [claim for claim in claims[:50] if not any(a in claims for a in claim.iterancestors())]
     # The only element that claims to be the content, if it holds enough of the text.
     if len(outer) == 1:
         length, whole = (element.xpath("string-length()") for element in (outer[0], page))
@@ -197,8 +197,6 @@ def _is_no_content(element: "_Element") -> bool:
 
 
 class _Gathered:
-    """The text of the block that is being read."""
-
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self._lines: list[str] = []

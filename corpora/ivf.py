@@ -124,7 +124,6 @@ def index_vectors(vectors: np.ndarray, kept: Path, folder: Path) -> None:
 
 
 def _trained(vectors: np.ndarray) -> Any:
-    """An empty index whose lists' centres were found by k-means on a sample."""
     import faiss
 
     rows = _shuffled(len(vectors))[min(_SAMPLE, len(vectors) // 10) :]
@@ -142,7 +141,7 @@ def _trained(vectors: np.ndarray) -> Any:
 
 
 def _shuffled(count: int) -> np.ndarray:
-    """Rows in an order of chance, always the same: the first are held out of training."""
+    # Always the same order: the first are held out of training.
     return np.random.default_rng(0).permutation(count)
 
 
@@ -171,10 +170,15 @@ def choose_probes(folder: Path, vectors: np.ndarray, target: float) -> Probes:
     held = sorted(_shuffled(len(vectors))[: min(_SAMPLE, max(1, len(vectors) // 10))].tolist())
     queries = _floats(vectors[held])
     truth = _true_neighbours(vectors, queries, held)
-    probes, recall = 1, 0.0
+    probes = 1
     while True:
-        lists.nprobe = probes
-        recall = _recall(lists, vectors, queries, held, truth)
+        lists.nprobe, shares = probes, []
+        for query, row, expected in zip(queries, held, truth, strict=True):
+            rows, scores = nearest(lists, vectors, query, candidates(_NEAREST))
+            by_score = sorted(zip(scores, rows, strict=True), reverse=True)
+            others = [other for _, other in by_score if other != row][:_NEAREST]
+            shares.append(len(expected & set(others)) / max(1, len(expected)))
+        recall = sum(shares) / len(shares)
         if recall >= target or probes == lists.nlist:
             return Probes(probes, lists.nlist, round(recall, 4))
         probes = min(2 * probes, lists.nlist)
@@ -196,26 +200,8 @@ def _true_neighbours(
         top = np.argpartition(-scores, _NEAREST - 1, axis=1)[:, :_NEAREST]
         best = np.take_along_axis(scores, top, axis=1)
         rows = np.take_along_axis(here, top, axis=1)
-    return [
-        {row for row in near if row >= 0} - {own}
-        for own, near in zip(held, rows.tolist(), strict=True)
-    ]
-
-
-def _recall(
-    lists: Any,
-    vectors: np.ndarray,
-    queries: np.ndarray,
-    held: Sequence[int],
-    truth: Sequence[set[int]],
-) -> float:
-    shares = []
-    for query, row, expected in zip(queries, held, truth, strict=True):
-        rows, scores = nearest(lists, vectors, query, candidates(_NEAREST))
-        by_score = sorted(zip(scores, rows, strict=True), reverse=True)
-        others = [other for _, other in by_score if other != row][:_NEAREST]
-        shares.append(len(expected & set(others)) / max(1, len(expected)))
-    return sum(shares) / len(shares)
+    pairs = zip(held, rows.tolist(), strict=True)
+    return [{row for row in near if row >= 0} - {own} for own, near in pairs]
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:

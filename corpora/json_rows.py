@@ -98,7 +98,6 @@ def _lines(stream: IO[bytes], path: Path, refuse: Refuse, *, strict: bool) -> It
 
 
 def _decoded(data: bytes, *, strict: bool) -> Any:
-    """The value on a line. `strict`: raise _RepeatedKeyError for a key that it repeats."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -207,7 +206,6 @@ class _Window:
         self._at = at
 
     def _more(self) -> bool:
-        """Read on; what is done with is dropped. Whether there was more."""
         if self._end:
             return False
         rest, where = self._text[self._at :], f"{self._path}:{self.line}"
@@ -240,8 +238,7 @@ _scan_unique = json.JSONDecoder(object_pairs_hook=_unique).decode
 
 
 def _scan(text: str, at: int) -> tuple[Any, int]:
-    """The value that begins there, and where it ends. Meanwhile no cycles are searched for: what
-    that frees needs a stack, which may be used up in the depth of a nested text."""
+    # A search for cycles needs a stack, which a deeply nested text may have used up.
     searching = gc.isenabled()
     gc.disable()
     try:
@@ -263,7 +260,6 @@ def _check(value: Any, written: str, strict: bool) -> None:
 
 
 def _keys(value: Any) -> int:
-    """How many keys the objects in a value have."""
     if isinstance(value, dict):
         return len(value) + sum(map(_keys, value.values()))
     return sum(map(_keys, value)) if isinstance(value, list) else 0

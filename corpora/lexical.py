@@ -72,7 +72,6 @@ def spaced(text: str) -> str:
 
 
 def _is_unspaced(texts: Iterable[str]) -> bool:
-    """Whether many of the letters are of scripts that write no spaces between words."""
     letters = unspaced = 0
     for text in texts:
         letters += sum(map(len, text.split()))
@@ -169,7 +168,16 @@ def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
         index.register_tokenizer(ANALYZER, tantivy_analyzer())
         writer = index.writer(heap_size=_WRITER_BYTES, num_threads=1)
         try:
-            words = _add_all(writer, corpus, progress)
+            analyzer, words = tantivy_analyzer(), False
+            for row, contents in enumerate(corpus.contents()):
+                text = spaced(contents)
+                words = words or bool(analyzer.analyze(text))
+                passage = tantivy.Document()
+                passage.add_integer(_ROW, row)
+                passage.add_text(_CONTENTS, text)
+                writer.add_document(passage)
+                if row % _REPORT_EVERY == 0:
+                    progress(row, len(corpus))
             writer.commit()
         finally:
             writer.wait_merging_threads()  # or they would go on to write while the folder goes
@@ -185,31 +193,16 @@ def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
     progress(len(corpus), len(corpus))
 
 
-def _add_all(writer: tantivy.IndexWriter, corpus: Corpus, progress: Progress) -> bool:
-    """Give the writer every passage; whether any of them has a term."""
-    analyzer, words = tantivy_analyzer(), False
-    for row, contents in enumerate(corpus.contents()):
-        text = spaced(contents)
-        words = words or bool(analyzer.analyze(text))
-        passage = tantivy.Document()
-        passage.add_integer(_ROW, row)
-        passage.add_text(_CONTENTS, text)
-        writer.add_document(passage)
-        if row % _REPORT_EVERY == 0:
-            progress(row, len(corpus))
-    return words
-
-
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex:
+    problem = ""
     if manifest.analyzer != ANALYZER:
-        what = f"the index was analysed with {manifest.analyzer}, queries would be with {ANALYZER}"
-        remedy = rebuild_command(corpus.path, folder.name, manifest)
-        raise InputError(what, where=str(folder), remedy=remedy)
-    if not has_records(folder):
+        problem = f"was analysed with {manifest.analyzer}, queries would be with {ANALYZER}"
+    elif not has_records(folder):
         # Opening a damaged file can end the process (SIGABRT), which no handler of errors sees.
-        what = f"the index was made without a record of its files ({RECORDS_FILE})"
+        problem = f"was made without a record of its files ({RECORDS_FILE})"
+    if problem:
         remedy = rebuild_command(corpus.path, folder.name, manifest)
-        raise InputError(what, where=str(folder), remedy=remedy)
+        raise InputError(f"the index {problem}", where=str(folder), remedy=remedy)
     with scratch_folder("branchwise-index-") as links, _damage(corpus, folder):
         # tantivy makes a lock beside what it opens, in a folder that may only be readable. What is
         # mapped stays when the links are gone.
@@ -232,7 +225,6 @@ def described(manifest: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _damage(corpus: Corpus, folder: Path) -> Iterator[None]:
-    """What goes wrong in here is the index's damage, as one line."""
     try:
         yield
     except BaseException as error:

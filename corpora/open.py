@@ -49,8 +49,6 @@ class CorpusRetriever:
 
 
 class _Hybrid:
-    """Reciprocal rank fusion of two indexes, each asked to a fixed depth."""
-
     def __init__(self, parts: Sequence[Index], corpus: Corpus) -> None:
         self._parts, self._corpus = parts, corpus
 

@@ -87,10 +87,10 @@ class Omissions:
 
     def lines(self) -> Iterator[str]:
         """A line for each kind with the first place, and one for each file that was not read."""
-        for kind, (one, several) in _WORDS.items():
+        for kind, (singular, plural) in _WORDS.items():
             count, first = self._places.get(kind, (0, ""))
             if count:
-                named = one if count == 1 else f"{several}, the first"
+                named = singular if count == 1 else f"{plural}, the first"
                 yield f"{count:,} {named}: {_shown(first)}"
         for file in self._unread[:_MOST_SHOWN]:
             yield f"{file['name']}: {file['problem']}"
@@ -137,9 +137,8 @@ def open_form(form: str, place: str, names: FieldNames, split: Split | None) -> 
 
 @dataclass(frozen=True)
 class _RowPassages:
-    """The passages of a file of rows, of the files of that layout in a folder, or of a set of the
-    hub. `form`: the form that the source is said to have. `split`: how each row's text is split, if
-    at all; the parts of a passage with an id of its own are numbered, `ID#1`."""
+    """The passages of a file of rows, of such files in a folder, or of a hub's set, whose form is
+    said to be `form`. `split`: how each row's text is split, if at all, into `ID#1`, `ID#2`..."""
 
     form: str
     place: str
@@ -175,7 +174,6 @@ class _RowPassages:
             yield from read_rows(file, layout, wanted=wanted)
 
     def _fields(self, row: DataRow) -> dict[str, Any]:
-        """A row's fields by our names; those that were not named keep their own."""
         if not self.names.columns:
             return row.fields
         fields, rest = self.names.split(row.fields)
@@ -184,7 +182,6 @@ class _RowPassages:
         return rest | dict.fromkeys(self.names.columns) | fields
 
     def _check(self, first: DataRow) -> None:
-        """Raise InputError where the first row lacks a field that it should have."""
         check_form(self.form, _LAYOUTS[self.form][1], first, self.place)
         if lacking := self.names.missing(first.fields):
             field, column = lacking
@@ -228,8 +225,7 @@ def _text(value: Any, name: str, where: str) -> str:
 
 
 def _document_passages(path: Path, split: Split, omissions: Omissions) -> Iterator[PlacedPassage]:
-    """The passages of a document, or of those in a folder by the names of their files, which are
-    read whole, one at a time; files that cannot be read are left out."""
+    """The passages of a document, or of a folder's, read whole, one at a time, by their names."""
     files: Iterable[FoundFile] = [FoundFile(path, READ_AS.get(path.suffix.lower(), OTHER))]
     for file in walk(path) if path.is_dir() else files:
         where = str(file.path)
@@ -250,8 +246,8 @@ def _document_passages(path: Path, split: Split, omissions: Omissions) -> Iterat
 
 
 def _page_passages(place: str, split: Split, omissions: Omissions) -> Iterator[PlacedPassage]:
-    """The passages of KILT's pages: `ID#1`, with the page's id in Wikipedia, or `ID` where a page
-    is split into none."""
+    """The passages of KILT's pages: `ID#1`, by their ids in Wikipedia, or `ID` of one without
+    parts."""
     for number, row in enumerate(read_rows(Path(place), "json")):
         if not number:
             check_form("kilt", KILT, row, place)

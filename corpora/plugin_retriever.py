@@ -110,10 +110,8 @@ def retriever(
                 raise declaration.refused(what, f"a retriever may take {_GIVEN}")
         return {"loading_seconds": loading_seconds, "batch": int(batch)}
 
-    def declare(declared: Callable[..., Any]) -> RetrieverPlugin:
-        return RetrieverPlugin.declared(
-            declared, read, name=name, seconds=seconds, settings=BaseModel
-        )
+    def declare(made: Callable[..., Any]) -> RetrieverPlugin:
+        return RetrieverPlugin.declared(made, read, name=name, seconds=seconds, settings=BaseModel)
 
     return declare if function is None else declare(function)
 
@@ -159,7 +157,6 @@ class PluginRetriever:
         return rankings
 
     def _made(self) -> tuple[_Search, Any]:
-        """Its search, and its own identity."""
         returned = self._plugin.function(**self._plugin.now())
         search = getattr(returned, "search", returned)
         if not callable(search) or inspect.iscoroutinefunction(search):
@@ -168,9 +165,8 @@ class PluginRetriever:
         try:
             return search, orjson.loads(orjson.dumps(getattr(returned, "identity", None)))
         except TypeError as error:
-            raise WrongResult(
-                f"its identity is not JSON: {error}; make it texts, numbers"
-            ) from None
+            problem = f"its identity is not JSON: {error}; make it texts, numbers"
+            raise WrongResult(problem) from None
 
     def _call(
         self, function: Callable[[], Any], seconds: float, read: Callable[[Any], Any] = lambda x: x
@@ -209,8 +205,6 @@ def open_plugin(
 
 
 class _GivenPassage(BaseModel, coerce_numbers_to_str=True):
-    """The fields that a search may return of a passage."""
-
     id: str | None = Field(None, max_length=MAX_ID_CHARS)
     title: str = ""
     text: str = Field(max_length=MAX_PASSAGE_CHARS)
@@ -222,8 +216,9 @@ def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
     ranking has the best passage first and each passage once. Passages without scores get 1, 1/2,
     1/3, ..., which only express the order. Raises WrongResult."""
     if not isinstance(returned, list | tuple):
-        what = f"returned {type(returned).__name__}; return a list with a ranking a query"
-        raise WrongResult(what)
+        raise WrongResult(
+            f"returned {type(returned).__name__}; return a list with a ranking a query"
+        )
     if len(returned) != queries:
         raise WrongResult(f"returned {len(returned)} rankings for {queries} queries")
     return [_ranking(ranking, k) for ranking in returned]
@@ -236,7 +231,7 @@ def _ranking(ranking: Any, k: int) -> list[Hit]:
     passages: list[Passage] = []
     given: list[float | None] = []
     for passage, score in map(_passage_and_score, ranking[:k]):
-        if passage.id in [one.id for one in passages]:
+        if any(passage.id == earlier.id for earlier in passages):
             raise WrongResult(f"the passage {passage.id!r} comes twice in a ranking")
         passages.append(passage)
         given.append(score)

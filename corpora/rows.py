@@ -129,7 +129,6 @@ def _at(value: Any, column: str) -> Any:
 
 
 def _without(value: Any, column: str) -> Any:
-    """A copy without that column; of a list nothing is taken, whose entries would move up."""
     if not isinstance(value, Mapping):
         return value
     if column in value:

@@ -163,7 +163,6 @@ class SearchServer:
         return rankings
 
     def _posted(self, body: bytes) -> bytes:
-        """The answer, asked for again where a failure may pass, with growing pauses."""
         bounds, end = self._bounds, time.monotonic() + self._bounds.total
         tries = Tries(bounds.attempts, first=bounds.pause, longest=_LONGEST_BACKOFF)
         while True:
@@ -212,7 +211,6 @@ class _PostError(RetrieverError):
 
 
 def _refusal(reply: HttpReply) -> _PostError:
-    """The error for an answer with another status, with the server's own words."""
     status = reply.status
     if 300 <= status < 400:
         return _PostError(f" answers with a redirect ({status}), which is not followed", "answered")
@@ -248,14 +246,12 @@ def open_search_server(
     try:
         SearchServer(url, bounds, keys=keys, headers=headers).search([_PROBE], 1)
     except RetrieverError as error:
-        raise InputError(
-            str(error).rstrip("."), where=url, remedy=_remedy(error, url, keys)
-        ) from None
+        problem, remedy = str(error).rstrip("."), _remedy(error, url, keys)
+        raise InputError(problem, where=url, remedy=remedy) from None
     return SearchServer(url, keys=keys, headers=headers)
 
 
 def _remedy(error: RetrieverError, url: str, keys: Keys) -> str:
-    """What to do where a server does not answer its first query."""
     if isinstance(error, KeyRefusedError):
         return error.remedy
     status = error.status if isinstance(error, _PostError) else None

@@ -70,8 +70,7 @@ def csv_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
 
 
 class _Lines:
-    """The lines of a file as text. `first`: where the row that was read last begins; `next_first`:
-    the one behind it."""
+    """A file's lines as text. `first`: where the row read last begins; `next_first`: the next."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.first, self.next_first = path, 0, 1
@@ -103,7 +102,6 @@ class _Lines:
 
 
 def _columns(header: list[str], where: str) -> list[str]:
-    """The names of the columns; a column without one has its number."""
     names = [name.strip() for name in header]
     names = [name or f"column {number}" for number, name in enumerate(names, start=1)]
     if repeated := [name for name in names if names.count(name) > 1]:
@@ -136,8 +134,7 @@ def parquet_rows(path: Path, wanted: Collection[str] | None = None) -> Iterator[
 
 
 def _check_size(metadata: "parquet.FileMetaData", columns: Any, path: Path) -> None:
-    """Raise InputError for a column that unpacks to more than can be held: of a group of rows it is
-    unpacked together."""
+    """Refuse a column that unpacks to too much: a group of rows is unpacked together."""
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
             name = column.path_in_schema.partition(".")[0]
@@ -200,7 +197,6 @@ def hub_rows(text: str, wanted: Collection[str] | None = None) -> Iterator[DataR
 
 
 def _loaded(text: str, where: str) -> "Dataset":
-    """The set NAME[:CONFIG[:SPLIT]]; its only split where none is named."""
     name, *choices = text.split(":")
     if not name or len(choices) > 2:
         raise InputError("names no set", where=where, remedy=f"write {_FORM}")
@@ -230,8 +226,8 @@ def _loaded(text: str, where: str) -> "Dataset":
 
 
 def _go_offline_if_unreachable() -> None:
-    """Ask the hub once, for five seconds: its library would ask in silence for half a minute before
-    it takes what is on this machine. The library reads the variable when it is imported."""
+    """Ask the hub once, for five seconds: its library, which reads the variable when imported, asks
+    in silence for half a minute."""
     import httpx
 
     if os.environ.get("HF_HUB_OFFLINE"):

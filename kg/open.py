@@ -94,14 +94,13 @@ class EmbeddedKg:
 
     @contextmanager
     def _damage_shown(self) -> Iterator[None]:
-        """Damage as what ends a pass."""
         try:
             yield
         except KgError as error:
             if error.kind != "damaged":
                 raise
-            what = str(error).rstrip(".")
-            raise DamagedDataError(what, where=str(self._folder), remedy=REBUILD) from None
+            problem = str(error).rstrip(".")
+            raise DamagedDataError(problem, where=str(self._folder), remedy=REBUILD) from None
 
     def close(self) -> None:
         self._pool.close()

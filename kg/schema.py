@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -62,9 +62,8 @@ class Said(_Declared):
 
     subject: TypeNames = ()
     object: TypeNames = ()
-    kind: str = (
-        ""  # for items: "{} *" where a horror film is said, * is the noun; "{}s": goalkeepers
-    )
+    # For items: "{} *" where a horror film is said, * is the noun; "{}s": goalkeepers.
+    kind: str = ""
     words: Mapping[str, str] = {}  # items that are said otherwise than by their label
     # Items whose word, in a `kind`, would cover others, too: to most readers singers are musicians.
     # A phrase with a verb that says which statement is meant: "have the occupation musician".
@@ -112,13 +111,8 @@ class Relation(_Declared):
 
     @model_validator(mode="after")
     def _one_kind_of_value(self) -> Self:
-        kinds = (
-            bool(self.object),
-            bool(self.items),
-            self.date is not None,
-            self.number is not None,
-        )
-        if sum(kinds) + (self.source == "class") != 1:
+        kinds = (bool(self.object), bool(self.items), self.date is not None)
+        if sum(kinds) + (self.number is not None) + (self.source == "class") != 1:
             raise ValueError("needs exactly one of object, items, date, number")
         return self
 
@@ -216,23 +210,19 @@ def merge(domains: Mapping[str, Domain], keep: bool = False) -> Schema:
         for group, entries in domain.items.items():
             items[group] = items.get(group, {}) | entries
     if not keep:
-        relations = _possible(relations, types)
+        # Relations of which both sides are there, without the types that are not.
+        for name, relation in list(relations.items()):
+            subject = tuple(t for t in relation.subject if t in types or t == ANY)
+            object = tuple(t for t in relation.object if t in types)
+            del relations[name]
+            if subject and bool(object) == bool(relation.object):
+                update = {"subject": subject, "object": object}
+                relations[name] = relation.model_copy(update=update)
         for name, kind in types.items():
             second = {other: share for other, share in kind.second.items() if other in types}
             covers = tuple(other for other in kind.covers if other in types)
             types[name] = kind.model_copy(update={"second": second, "covers": covers})
     return Schema(types=types, aliases=aliases, relations=relations, items=items, since=since)
-
-
-def _possible(relations: Mapping[str, Relation], types: Mapping[str, Any]) -> dict[str, Relation]:
-    """The relations whose two sides are there, without the types that are not."""
-    kept = {}
-    for name, relation in relations.items():
-        subject = tuple(t for t in relation.subject if t in types or t == ANY)
-        object = tuple(t for t in relation.object if t in types)
-        if subject and bool(object) == bool(relation.object):
-            kept[name] = relation.model_copy(update={"subject": subject, "object": object})
-    return kept
 
 
 def load_domain(path: Path) -> Domain:
@@ -331,10 +321,8 @@ def _range_faults(relation: Relation) -> Iterator[str]:
             yield f"its {name} {list(bounds)} runs backwards"
     if relation.count[0] < 1:
         yield "its count begins below 1; say with `chance` that some have none"
-    chances = (
-        relation.chance.values() if isinstance(relation.chance, Mapping) else [relation.chance]
-    )
-    if not all(0 <= chance <= 100 for chance in chances):
+    every = relation.chance.values() if isinstance(relation.chance, Mapping) else [relation.chance]
+    if not all(0 <= chance <= 100 for chance in every):
         yield "its chance is not a percentage"
 
 
@@ -342,7 +330,7 @@ def _given(name: str) -> tuple[str, ...]:
     return (name,) if name else ()
 
 
-def _unknown(what: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
+def _unknown(noun: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
     for name in names:
         if name not in known:
-            yield f"unknown {what} {name!r}"
+            yield f"unknown {noun} {name!r}"

@@ -44,9 +44,8 @@ def draw_times(
 
 
 _MOST_FAME = 400
-"""Among links drawn by fame, the most likely of very many entities is this many times as likely as
-the least likely; of few entities, one would then be in everything, so the limit grows with their
-number."""
+"""How many times as likely as the least famous the most famous of very many entities may be. Of few
+entities one would then be in everything: the limit grows with their number."""
 
 _EQUAL_CHANCE = 35  # per cent of links that go to anyone, so that most people have something
 _GROWN_UP = 20  # years
@@ -145,9 +144,8 @@ class _Drawing:
             counts = low + np.searchsorted(-halvings, -scaled(draws, 2**16), side="left")
         chances = np.zeros(len(self.population), dtype=np.int64)
         for kind in self.schema.subjects(relation):
-            chances[slice(*self.population.range_of(kind))] = _of_type(
-                relation.chance, kind, self.schema, 0
-            )
+            chance = _of_type(relation.chance, kind, self.schema, 0)
+            chances[slice(*self.population.range_of(kind))] = chance
         has = below(self.seed, f"chance/{name}", 100, len(subjects)) < chances[subjects]
         return np.where(has, counts, 0)
 
@@ -168,9 +166,8 @@ class _Drawing:
             return self._covering(name, kinds[0], subjects)
         pools = [self._pool(kind) for kind in kinds]
         sizes = np.cumsum([len(pool.members) for pool in pools])
-        chosen = np.searchsorted(
-            sizes, below(self.seed, f"kind/{name}", int(sizes[-1]), len(subjects)), side="right"
-        )
+        draws = below(self.seed, f"kind/{name}", int(sizes[-1]), len(subjects))
+        chosen = np.searchsorted(sizes, draws, side="right")
         objects = np.full(len(subjects), -1, dtype=np.int64)
         for number, (kind, pool) in enumerate(zip(kinds, pools, strict=True)):
             mine = chosen == number
@@ -306,7 +303,6 @@ class Fact(NamedTuple):
 
 
 def read_links(links: Links, items: Sequence[Item]) -> ReadValues:
-    """The values of a relation by subject: entities, or items where these are given."""
     return _read_rows(links, links.subjects, links.objects, items)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
+from itertools import chain
 from math import gcd, prod
 from pathlib import Path
 from typing import Any
@@ -70,14 +71,14 @@ def _composed(
     which the seam doubles a letter ("Marrrow") are left out."""
     taken = {fold(word) for words in lists.values() for word in words}
     composed: dict[str, tuple[str, ...]] = {}
-    for name, groups in ((name, groups) for each in declared for name, groups in each.items()):
+    for name, groups in chain.from_iterable(each.items() for each in declared):
         words: dict[str, str] = {}
         for group in groups:
             tails = group["tails"].split()
             for head in group["heads"].split():
-                joined = (head + tail for tail in tails if tail[0] != head[-1].lower())
-                for word in joined:
-                    words.setdefault(fold(word), word)
+                for tail in tails:
+                    if tail[0] != head[-1].lower():
+                        words.setdefault(fold(head + tail), head + tail)
         composed[name] = tuple(word for key, word in words.items() if key not in taken)
         taken |= words.keys()
     return composed
@@ -103,9 +104,8 @@ class PatternSpread:
         quotas = _quotas(count, list(patterns.values()), capacities)
         self.count = count
         # Near 0.41 of the count and coprime to it: neighbours fall far apart.
-        self.stride = _coprime(
-            count, count * 414 // 1000 - draw_below(f"{seed} stride", count // 64 + 1)
-        )
+        apart = draw_below(f"{seed} stride", count // 64 + 1)
+        self.stride = _coprime(count, count * 414 // 1000 - apart)
         self.bounds: list[int] = []
         self.renders: list[Renderer] = []
         start = 0

@@ -31,10 +31,8 @@ MONTHS = (
 
 
 def draw_literals(population: Population) -> dict[tuple[str, str], Ints]:
-    """By relation and type, a value for each entity of the type; 0 where it has none.
-
-    Dates are year * 10,000 + month * 100 + day.
-    """
+    """By relation and type, a value for each entity of the type, dates as yyyymmdd; 0 for none."""
+    seed = population.seed
     values: dict[tuple[str, str], Ints] = {}
     for name, relation in population.schema.relations.items():
         if relation.date is None and relation.number is None:
@@ -43,11 +41,9 @@ def draw_literals(population: Population) -> dict[tuple[str, str], Ints]:
             stream = f"{name}/{kind}"
             years = population.years[slice(*population.range_of(kind))]
             if relation.number is not None:
-                drawn = _numbers(
-                    stream, relation.skew, relation.number, len(years), population.seed
-                )
+                drawn = _numbers(stream, relation.skew, relation.number, len(years), seed)
             else:
-                drawn = _dates(stream, relation, years, population.seed)
+                drawn = _dates(stream, relation, years, seed)
             values[name, kind] = drawn.astype(np.int32)
     return values
 
@@ -164,7 +160,6 @@ class World:
         return self._names.adjective(self._numbers[country])
 
     def _all_facts(self) -> tuple[tuple[Fact, ...], ...]:
-        """By type number, what may be said of the type."""
         links = draw_links(self.population)
         literals = draw_literals(self.population)
         add_sums(self.population, literals, links)

@@ -128,7 +128,7 @@ class FileRecord(_Record):
 def conditions_record(conditions: ConditionsSet) -> dict[str, Any]:
     """What `read_conditions` reads as the same set."""
     relations: list[dict[str, Any]] = []
-    for kind, first, second in ((one.kind, one.first, one.second) for one in conditions.relations):
+    for kind, first, second in ((r.kind, r.first, r.second) for r in conditions.relations):
         if kind == "inclusive":
             relations.append({"kind": kind, "narrower": first, "wider": second})
         else:
@@ -142,7 +142,7 @@ def conditions_record(conditions: ConditionsSet) -> dict[str, Any]:
                 "title": document.title,
                 "domain": document.domain,
                 "sentences": dict(document.sentences),
-                "conditions": {one.name: one.stated_by for one in document.conditions},
+                "conditions": {c.name: c.stated_by for c in document.conditions},
                 "expression": str(document.expression),
             }
             for document in conditions.documents.values()
@@ -191,8 +191,7 @@ class _Reading:
     """A record made into what it stands for, or refused."""
 
     def __init__(self, where: str, record: FileRecord) -> None:
-        self._where = where
-        self._record = record
+        self._where, self._record = where, record
         self._documents: dict[str, ConditionsDocument] = {}
         self._conditions: dict[str, None] = {}
 

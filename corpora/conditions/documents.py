@@ -21,8 +21,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 NAME = r"[A-Za-z][A-Za-z0-9_]{0,49}"
-"""What conditions are called within their document, as a regular expression; AND and OR are not
-names."""
+"""What conditions are called within their document, as a regular expression, but for AND and OR."""
 MAX_CHARACTERS = 20_000
 MAX_DEPTH = 50
 """Of brackets within brackets."""
@@ -157,7 +156,6 @@ class _Reader:
         return Atom(token.text)
 
     def _took(self, text: str) -> bool:
-        """Whether this token stood next; then it is behind us."""
         if self.token.text != text or self.token.is_name:
             return False
         self.token = next(self._tokens)
@@ -246,7 +244,7 @@ class ConditionsDocument:
     @cached_property
     def stating(self) -> Mapping[str, str]:
         """The sentences that state conditions, in their order (the hint that shows these)."""
-        stated = {one for condition in self.conditions for one in condition.sentences}
+        stated = {name for condition in self.conditions for name in condition.sentences}
         return {c: text for c, text in self.sentences.items() if c in stated}
 
 
@@ -278,7 +276,7 @@ class ConditionsProblem:
     @cached_property
     def conditions(self) -> Mapping[str, StatedCondition]:
         """All conditions by id, in document order: by document, then as they stand in it."""
-        return {one.id: one for document in self.documents for one in document.conditions}
+        return {c.id: c for document in self.documents for c in document.conditions}
 
     @cached_property
     def places(self) -> Mapping[str, tuple[int, int]]:
@@ -357,7 +355,7 @@ class ConditionsSet:
         conditions, and from these to conditions that the scenario mentions. (Relations to others
         are left aside: those of all published documents together contradict each other.)"""
         documents = tuple(self.documents[id] for id in scenario.documents)
-        own = {condition.id for one in documents for condition in one.conditions}
+        own = {condition.id for document in documents for condition in document.conditions}
         known = own | scenario.values.keys()
         relations = {
             relation
@@ -365,7 +363,7 @@ class ConditionsSet:
             for relation in self._relations_of[id]
             if relation.first in known and relation.second in known
         }
-        tied = own | {end for one in relations for end in (one.first, one.second)}
+        tied = own | {end for relation in relations for end in (relation.first, relation.second)}
         return ConditionsProblem(
             kind,
             documents,

@@ -92,7 +92,7 @@ def explained(problem: ConditionsProblem, solution: Solution) -> tuple[GroupExpl
     return tuple(
         GroupExplanation(
             group,
-            tuple(_origin(problem, one) for one in derivations[:MAX_ORIGINS]),
+            tuple(_origin(problem, way) for way in derivations[:MAX_ORIGINS]),
             len(derivations),
         )
         for group, derivations in solution.derivations.items()
@@ -105,7 +105,7 @@ def obstacles(problem: ConditionsProblem, solution: Solution) -> tuple[Obstacle,
         return ()
     if problem.kind == "q2":
         return (_obstacle(problem, problem.documents),)
-    return tuple(_obstacle(problem, (one,)) for one in problem.documents)
+    return tuple(_obstacle(problem, (document,)) for document in problem.documents)
 
 
 def _origin(problem: ConditionsProblem, derivation: Derivation) -> GroupOrigin:
@@ -148,7 +148,6 @@ class _Causes:
 
 
 def _steps(relation: ConditionRelation) -> Iterator[tuple[_Literal, _Literal]]:
-    """What follows from what by a relation."""
     first, second = relation.first, relation.second
     if relation.kind == "conflicting":
         yield (first, True), (second, False)
@@ -164,7 +163,7 @@ def _steps(relation: ConditionRelation) -> Iterator[tuple[_Literal, _Literal]]:
 def _obstacle(problem: ConditionsProblem, documents: tuple[ConditionsDocument, ...]) -> Obstacle:
     """Leave out documents, values and relations, the last first, while it stays infeasible."""
     for document in documents[::-1]:
-        fewer = tuple(one for one in documents if one is not document)
+        fewer = tuple(other for other in documents if other is not document)
         if fewer and not are_feasible(problem, fewer):
             documents = fewer
     for id in list(problem.values)[::-1]:
@@ -172,8 +171,8 @@ def _obstacle(problem: ConditionsProblem, documents: tuple[ConditionsDocument, .
         if not are_feasible(less := replace(problem, values=values), documents):
             problem = less
     for relation in problem.relations[::-1]:
-        others = tuple(one for one in problem.relations if one != relation)
+        others = tuple(other for other in problem.relations if other != relation)
         if not are_feasible(less := replace(problem, relations=others), documents):
             problem = less
-    wanted = tuple((one.id, str(one.expression)) for one in documents)
+    wanted = tuple((document.id, str(document.expression)) for document in documents)
     return Obstacle(wanted, dict(problem.values), problem.relations)

@@ -109,14 +109,14 @@ class GroupSearch:
     def is_feasible(self, documents: Sequence[int], group: int = 0) -> bool:
         """Whether all of the documents can be had together, with the conditions of `group`."""
         fixed = [place + 1 for place in places(group)]
-        return self._solve([*fixed, *(self._wanted[one] for one in documents)])
+        return self._solve([*fixed, *(self._wanted[document] for document in documents)])
 
     def groups(self, documents: Sequence[int], most: int = MAX_GROUPS) -> list[int]:
         """All minimal groups by which the documents can be had together, at most `most`."""
         for document in documents:
-            if document in self._own:
-                continue
-            self._own[document] = list(islice(self._enumerated([document]), MAX_GROUPS + 1))
+            if document not in self._own:
+                own = islice(self._enumerated([document]), MAX_GROUPS + 1)
+                self._own[document] = list(own)
         each = [self._own[document] for document in documents]
         # One of them alone may have too many; together they may have few.
         has_many = len(documents) > 1 and max(map(len, each)) > MAX_GROUPS
@@ -132,8 +132,8 @@ class GroupSearch:
     def _unions(
         self, documents: Sequence[int], each: Sequence[Sequence[int]], group: int, excluded: int
     ) -> Iterator[int]:
-        """Unions of `group` and one group of each document that do not exclude each other. The
-        solver says before each step whether it leads to any: no step is in vain."""
+        """Unions of `group` and one group of each document that do not exclude each other; the
+        solver says before each step whether it leads to any."""
         if not documents:
             yield group
             return
@@ -148,11 +148,10 @@ class GroupSearch:
             yield from self._unions(documents[1:], each[1:], group | more, out)
 
     def _enumerated(self, documents: Sequence[int]) -> Iterator[int]:
-        """Minimal groups one after the other, each forbidden once it is found."""
-        formulas = [self._formulas[one] for one in documents]
+        formulas = [self._formulas[document] for document in documents]
         used = [place for formula in formulas for place in places(formula.bits)]
         guard = self._variable()  # forbids only while this enumeration goes on
-        wanted = [guard, *(self._wanted[one] for one in documents)]
+        wanted = [guard, *(self._wanted[document] for document in documents)]
         while self._solve(wanted):
             model = self._solver.get_model()
             true = sum(1 << place for place in used if model[place] > 0)

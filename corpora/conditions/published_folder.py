@@ -85,9 +85,7 @@ def published_record(folder: Path) -> dict[str, Any]:
             for number, both in enumerate(zip(documents, parsed, strict=True))
         ],
         "relations": list(_relations(folder / "rels.json", relations, parsed)),
-        "scenarios": [
-            _scenario(folder / "qs.json", number, one) for number, one in enumerate(scenarios)
-        ],
+        "scenarios": [_scenario(folder / "qs.json", *entry) for entry in enumerate(scenarios)],
     }
 
 
@@ -120,7 +118,7 @@ def _document(path: Path, number: int, document: _Document, parsed: _Parsed) -> 
             if at is None:
                 _refuse(path, place, f"mapping does not say of which sentence {name} is a part")
             texts[name] = _name(name)
-            stated[_name(name)] = [f"c{one}" for one in (at if isinstance(at, list) else [at])]
+            stated[_name(name)] = [f"c{n}" for n in (at if isinstance(at, list) else [at])]
         else:
             _refuse(path, place, f"{name!r} is neither a condition nor a group of conditions")
     if _WHOLE not in texts:
@@ -129,7 +127,7 @@ def _document(path: Path, number: int, document: _Document, parsed: _Parsed) -> 
         "id": f"doc{number}",
         "title": document.title,
         "domain": DOMAIN,
-        "sentences": {f"c{place}": text for place, text in enumerate(document.contents)},
+        "sentences": {f"c{n}": text for n, text in enumerate(document.contents)},
         "conditions": stated,
         "expression": texts[_WHOLE],
     }
@@ -178,7 +176,7 @@ def _scenario(path: Path, number: int, scenario: _Scenario) -> dict[str, Any]:
             _refuse(path, place, f"{id} is both true and false")
     return {
         "id": f"s{number}",
-        "documents": [f"doc{one}" for one in scenario.doc_idxs],
+        "documents": [f"doc{n}" for n in scenario.doc_idxs],
         "text": scenario.scenario,
         "values": given,
     }

@@ -23,13 +23,12 @@ class ContradictionError(ValueError):
         relations: Sequence[ConditionRelation],
         impossible: str | None = None,
     ) -> None:
-        self.values = dict(values)
-        self.relations = tuple(relations)
+        self.values, self.relations = dict(values), tuple(relations)
         self.impossible = impossible
         stated = [f"{id} is {str(value).lower()}" for id, value in values.items()]
         listed = ", ".join([*stated, *map(str, relations)])
-        what = f"{impossible} could never be true" if impossible else "not all of these can hold"
-        super().__init__(f"{what}: {listed}")
+        problem = f"{impossible} could never be true" if impossible else "not all of these can hold"
+        super().__init__(f"{problem}: {listed}")
 
 
 class Spread(NamedTuple):
@@ -45,7 +44,7 @@ class RelationNetwork:
 
     def __init__(self, problem: ConditionsProblem) -> None:
         # Conditions of other documents, whose values relations carry over, come after the own ones.
-        ends = (end for one in problem.relations for end in (one.first, one.second))
+        ends = (end for r in problem.relations for end in (r.first, r.second))
         self.ids = tuple(dict.fromkeys([*problem.conditions, *problem.values, *ends]))
         self.bit = {id: 1 << place for place, id in enumerate(self.ids)}
         self.relations = problem.relations
@@ -105,12 +104,11 @@ class RelationNetwork:
         return tuple(self.ids[place] for place in places(bits))
 
     def _excluded(self) -> tuple[int, ...]:
-        """For each condition those that are false where it is true."""
         direct = [0] * len(self.ids)
-        for one in self.relations:
-            if one.kind == "conflicting":
-                direct[self._place[one.first]] |= self.bit[one.second]
-                direct[self._place[one.second]] |= self.bit[one.first]
+        for relation in self.relations:
+            if relation.kind == "conflicting":
+                direct[self._place[relation.first]] |= self.bit[relation.second]
+                direct[self._place[relation.second]] |= self.bit[relation.first]
         conflicting = []
         for implied in self.implied:
             out = 0
@@ -150,29 +148,29 @@ def _closure(count: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
 def _minimal(
     values: Mapping[str, bool], relations: Sequence[ConditionRelation]
 ) -> ContradictionError:
-    """A minimal contradiction within values and relations that contradict each other. Each is left
-    out, the last first, where the others still contradict each other."""
+    """A minimal part of values and relations that contradict each other: each is left out, the last
+    first, where the others still do."""
     from pysat.solvers import Minisat22
 
     number: dict[str, int] = {}
-    for id in [*values, *(end for one in relations for end in (one.first, one.second))]:
+    for id in [*values, *(end for r in relations for end in (r.first, r.second))]:
         number.setdefault(id, len(number) + 1)
     guards: list[int] = []  # a variable each, values first, that switches it on
     with Minisat22() as solver:
         clauses = [[[number[id] if value else -number[id]]] for id, value in values.items()]
-        clauses += [_clauses(one, number) for one in relations]
+        clauses += [_clauses(relation, number) for relation in relations]
         for place, together in enumerate(clauses, start=len(number) + 1):
             guards.append(place)
             for clause in together:
                 solver.add_clause([-place, *clause])
         for guard in guards[::-1]:
-            rest = [one for one in guards if one != guard]
+            rest = [other for other in guards if other != guard]
             if not solver.solve(assumptions=rest):
                 guards = rest
     kept = {guard - len(number) - 1 for guard in guards}
     return ContradictionError(
         {id: value for place, (id, value) in enumerate(values.items()) if place in kept},
-        [one for place, one in enumerate(relations, start=len(values)) if place in kept],
+        [relation for n, relation in enumerate(relations, start=len(values)) if n in kept],
     )
 
 

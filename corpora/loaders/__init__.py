@@ -95,7 +95,6 @@ def questions_digest(questions: Sequence[Question]) -> str:
 
 
 def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
-    """What it lacks, and how to add it."""
     if gold == "label":
         return "gold label", 'add "ambiguous": true or false'
     if gold == "conditions":
@@ -130,7 +129,6 @@ def _read(source: QuestionSource, loading: Loading) -> Iterator[PlacedQuestion]:
 
 
 def _check_form(source: QuestionSource, row: DataRow) -> None:
-    """Raise InputError if the first row is of another form than the one that was named."""
     form, fields = source.form, row.fields
     if form.takes_fields or form.fits(fields):
         return
@@ -239,16 +237,13 @@ class SetCheck(Loading):
         if not self._has_gold and self._counts[_NO_GOLD]:
             yield f"{self.source.text}: no question has gold answers: it can be asked, not scored"
 
-    def refuse(self, kind: str, error: InputError) -> None:
-        self._take(Mistake(kind, error))
+    def refuse(self, kind: str, error: InputError, mended: bool = False) -> None:
+        self._counts[kind] += 1
+        if self._counts[kind] <= _MOST_OF_A_KIND:
+            self._mistakes.append(Mistake(kind, error, mended))
 
     def mend(self, kind: str, error: InputError) -> None:
-        self._take(Mistake(kind, error, mended=True))
-
-    def _take(self, mistake: Mistake) -> None:
-        self._counts[mistake.kind] += 1
-        if self._counts[mistake.kind] <= _MOST_OF_A_KIND:
-            self._mistakes.append(mistake)
+        self.refuse(kind, error, mended=True)
 
     def _has_task(self, placed: PlacedQuestion) -> bool:
         """Whether its task is known; notes whether it has gold, of whatever kind."""
@@ -268,7 +263,6 @@ class SetCheck(Loading):
         return True
 
     def _is_new(self, placed: PlacedQuestion) -> bool:
-        """Whether no earlier question has its id."""
         content = hash(placed.question.model_dump_json())
         place = placed.where.rpartition(":")[2]
         place = f"line {place}" if place.isdigit() else place

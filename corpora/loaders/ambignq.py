@@ -146,7 +146,6 @@ def asqa_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
 
 
 def _queries(given: Any) -> list[str]:
-    """The annotators' queries, each a text or an object that has one; anything else is left out."""
     listed = given if isinstance(given, list) else []
     texts = [query.get("query") if isinstance(query, dict) else query for query in listed]
     return [text for text in texts if isinstance(text, str)]
@@ -172,17 +171,13 @@ def cambignq_question(record: Mapping[str, Any], at: RowPlace) -> Question | Non
     annotators. A question that has not as many answers as options is left out, with a warning. The
     files hold no passages.
     """
-    return entry_question(
-        _CambigNqEntry, record, at, lambda entry, _: _cambignq_question(entry, at)
-    )
+    return entry_question(_CambigNqEntry, record, at, lambda e, _: _cambignq_question(e, at))
 
 
 def _cambignq_question(entry: _CambigNqEntry, at: RowPlace) -> Question | None:
     kept = {"dqs", "clarification_question", "viewed_doc_titles", "used_queries", "nq_doc_title"}
-    meta = {
-        "benchmark": "cambignq",
-        **entry.model_dump(mode="json", include=kept, exclude_defaults=True),
-    }
+    known = entry.model_dump(mode="json", include=kept, exclude_defaults=True)
+    meta = {"benchmark": "cambignq", **known}
     try:
         names: Sequence[str] = parse_clarification(entry.clarification_question).options
     except ClarificationFormatError as error:

@@ -30,8 +30,6 @@ def single(value: Mapping[str, Any]) -> str | None:
 
 
 class _Nth(NamedTuple):
-    """Which answer of a branch, for messages; number 0: the only one."""
-
     number: int
     branch: str
 
@@ -275,7 +273,6 @@ class GoldReader:
         return replace(branch, qid=qid, citations=cited)
 
     def _check_names(self, names: Sequence[str]) -> None:
-        """Refuse names of a question's branches that cannot be told apart."""
         if len(names) == 1 and names[0].strip():
             return
         first: dict[str, str] = {}
@@ -314,7 +311,6 @@ class GoldReader:
         return bool(text.strip())
 
     def _forms(self, value: list[Any], nth: _Nth) -> Answer | None:
-        """The answer whose forms are listed."""
         texts = [self.text(form) for form in value]
         if None in texts:
             what = f"a form of {nth} is {json_kind(value[texts.index(None)])}"

@@ -90,7 +90,7 @@ class QuestionForm:
 
     def fits(self, row: Collection[str]) -> bool:
         """Whether a row with these fields is of this form, by its marks."""
-        return any(one in row for one in self.mark) and not any(one in row for one in self.unlike)
+        return any(m in row for m in self.mark) and not any(name in row for name in self.unlike)
 
     def load(self) -> RowReader:
         """The function that reads its rows, with the libraries that it needs."""

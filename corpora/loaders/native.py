@@ -65,8 +65,7 @@ def _line(question: Question, task: str) -> bytes:
 
 
 def _plain(record: Mapping[str, Any]) -> Question | None:
-    """The question of a record that needs no interpretation, in a third of the time. None of any
-    other record, and where there is something to say about it."""
+    """The question of a record that needs no interpretation, in a third of the time; or None."""
     given = dict(record)
     task = given.pop("task", None)
     if task in _IN_PARTS or not isinstance(task, str | None):
@@ -224,7 +223,6 @@ class _QuestionReader(GoldReader):
         return None
 
     def _meta(self, value: Any) -> dict[str, Any]:
-        """`meta`, and the fields that are kept in it."""
         if value is not None and not isinstance(value, dict):
             self.refuse("meta", f'"meta" is {json_kind(value)}', "write an object")
             return {}
@@ -259,7 +257,6 @@ def question_by_fields(record: Mapping[str, Any], at: RowPlace) -> Question | No
 
 
 def _has_columns(record: Mapping[str, Any], fields: Mapping[str, Any], at: RowPlace) -> bool:
-    """Whether the first row has the columns that were named, and those that a question needs."""
     columns, fixed = at.loading.source.fields.columns, at.loading.source.form.layout != "json"
     for field, column in columns.items():
         if field not in fields and (fixed or field in _NEEDED):
@@ -279,7 +276,6 @@ def _has_columns(record: Mapping[str, Any], fields: Mapping[str, Any], at: RowPl
 
 
 def _set_answers(fields: dict[str, Any], at: RowPlace) -> bool:
-    """Put the answers, and the aliases of a single one, as our own format has them."""
     answers, aliases = fields.get("answers"), fields.pop("aliases", None)
     if isinstance(answers, str):
         answers = _several(answers, at)

@@ -77,9 +77,8 @@ def problems(error: ValidationError) -> list[str]:
     for problem in error.errors(include_url=False):
         *outer, last = problem["loc"] or ("it",)
         place = "".join(f"[{n}]" if isinstance(n, int) else f".{n}" for n in outer)[1:]
-        name = (
-            f"{place}[{last}]" if isinstance(last, int) else ".".join(filter(None, (place, last)))
-        )
+        of = ".".join(filter(None, (place, last))) if isinstance(last, str) else ""
+        name = of or f"{place}[{last}]"
         if problem["type"] == "missing":
             lines.append(f'{place} lacks "{last}"'.lstrip())
         elif expected := _EXPECTED.get(problem["type"]):
@@ -118,8 +117,7 @@ class _Citation(PublishedRecord):
     @model_validator(mode="before")
     @classmethod
     def _by_fragment(cls, data: Any) -> Any:
-        """As "k. Title" what the authors' tools also write: the fragment's number, title and text
-        as fields of their own, or "Fragment k" alone."""
+        """What the authors' tools also write, as "k. Title"."""
         if isinstance(data, str):
             named = _FRAGMENT.fullmatch(data)
             return {"title": f"{named[1]}. " if named else data}
@@ -216,7 +214,6 @@ def _condambigqa_question(entry: _CondAmbigEntry, where: str) -> Question:
 
 
 def _flat_properties(properties: Sequence[Any]) -> Iterator[Any]:
-    """Properties with nested lists written out (one published property is itself a list)."""
     for item in properties:
         if isinstance(item, list):
             yield from _flat_properties(item)
@@ -225,7 +222,6 @@ def _flat_properties(properties: Sequence[Any]) -> Iterator[Any]:
 
 
 def _cited_id(citation: _Citation, passages: Sequence[Passage]) -> str | None:
-    """The id of the passage that a citation means, None if it points nowhere."""
     match = _NUMBERED.match(citation.title)
     number = int(match[1]) - 1 if match else -1
     title = match[2] if match else citation.title

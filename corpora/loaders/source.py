@@ -97,7 +97,6 @@ class QuestionSource:
 
 
 def _form_and_place(text: str) -> tuple[QuestionForm, str]:
-    """The form that is named, and the place."""
     prefix, colon, rest = text.partition(":")
     if colon and prefix in FORMS:
         return FORMS[prefix], rest

@@ -45,13 +45,10 @@ class TaggedText(NamedTuple):
     @property
     def order(self) -> tuple[int, str, str]:
         """English first, then what is of no language or of all, then the others by tag."""
-        if self.language == "en":
-            return (0, "", self.value)
-        if self.language.startswith("en-"):
-            return (2, self.language, self.value)
-        if self.language in {"", "mul"}:
-            return (1, self.language, self.value)
-        return (3, self.language, self.value)
+        rank = {"en": 0, "": 1, "mul": 1}.get(self.language)
+        if rank is None:
+            return (2 if self.language.startswith("en-") else 3, self.language, self.value)
+        return (rank, self.language if rank else "", self.value)
 
 
 @dataclass
@@ -154,9 +151,7 @@ def end_rows(
     while the tables are made: the things are there, and their names staged."""
     for identifier, statements in sorted(sampled.items()):
         subjects = _called(connection, [statement.subject for statement in statements])
-        values = _called(
-            connection, [statement.value for statement in statements if statement.value]
-        )
+        values = _called(connection, [s.value for s in statements if s.value])
         values += _asked(values, {statement.literal for statement in statements})
         query = "SELECT number FROM things WHERE id = ?"
         for (number,) in connection.execute(query, (identifier,)).fetchall():
@@ -195,7 +190,6 @@ def _weighed(lines: str) -> Mapping[str, float]:
 
 
 def _called(connection: sqlite3.Connection, identifiers: Sequence[str]) -> list[str]:
-    """Names of what things are instances of, the commonest first."""
     kinds: Counter[str] = Counter()
     for identifier in identifiers:
         for (types,) in connection.execute(_TYPES, (identifier,)):
@@ -208,7 +202,6 @@ def _called(connection: sqlite3.Connection, identifiers: Sequence[str]) -> list[
 
 
 def _asked(values: Iterable[str], literals: set[str]) -> list[str]:
-    """Words for values of these kinds, and of the questions that they answer."""
     kinds = set(values)
     groups = (
         ("date" in literals, _DATE),
@@ -270,23 +263,22 @@ class Harvest:
         import pyoxigraph
 
         node = pyoxigraph.NamedNode
-        thing = None
-        if isinstance(subject, node) and not is_internal(subject.value):
-            thing = Thing(short_id(subject.value))
+        iri = subject.value if isinstance(subject, node) else ""
+        thing = Thing(short_id(iri)) if iri and not is_internal(iri) else None
         counts: Counter[str] = Counter()
         for quad in about:
-            iri, value = quad.predicate.value, quad.object
-            counts[iri] += 1
+            predicate, value = quad.predicate.value, quad.object
+            counts[predicate] += 1
             if isinstance(value, node):
                 self._used[value.value] += 1
             if thing is None:
                 continue
-            self._sample(thing.id, iri, value)
+            self._sample(thing.id, predicate, value)
             if isinstance(value, pyoxigraph.Literal):
-                thing.add_text(iri, value)
-            elif isinstance(value, node) and iri in TYPES:
+                thing.add_text(predicate, value)
+            elif isinstance(value, node) and predicate in TYPES:
                 thing.types.append(short_id(value.value))
-            elif isinstance(value, node) and iri == OCCUPATION:
+            elif isinstance(value, node) and predicate == OCCUPATION:
                 thing.occupations.append(short_id(value.value))
         self.triples += counts.total()
         self.predicates.update(counts)
@@ -295,15 +287,13 @@ class Harvest:
         return thing
 
     def _sample(self, subject: str, predicate: str, value: object) -> None:
-        """Keep a statement, unless there are enough of its property."""
         import pyoxigraph
 
         if predicate not in self._samples:
             # Of Wikidata's forms of a statement the plain one; none of what says names.
             known = wikidata_predicate(predicate)
-            hidden = (
-                known.part != "direct" if known else predicate in NAMING or is_internal(predicate)
-            )
+            hidden = known.part != "direct" if known else predicate in NAMING
+            hidden = hidden or (known is None and is_internal(predicate))
             own = None if hidden else self.sampled.setdefault(short_id(predicate), [])
             self._samples[predicate] = own
         kept = self._samples[predicate]

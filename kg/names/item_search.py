@@ -112,8 +112,8 @@ class NameWords:
         known = {name.number: name for name in names}
         rows = self._connection.execute(_BORNE.format(kind=self._kind), (json.dumps(list(known)),))
         borne: dict[int, list[Name]] = {}
-        for thing, name in rows:
-            borne.setdefault(thing, []).append(known[name])
+        for bearer, name in rows:
+            borne.setdefault(bearer, []).append(known[name])
         return borne
 
     def ends(self, properties: Iterable[int]) -> dict[int, PropertyEnds]:
@@ -196,12 +196,9 @@ def _respelt(names: NameWords, words: Sequence[str], limit: int) -> list[Name]:
 def _overlapping(
     names: NameWords, words: Sequence[str], limit: int, *, asked: bool = False
 ) -> list[Name]:
-    """Names that share most words with a text, or that it holds; rare words weigh more.
-
-    The score is the share of the text's weight that a name has, times the share of the name's
-    words that the text has. Words that no name has or nearly has weigh nothing. `asked`: the text
-    is a question, whose other words do not count.
-    """
+    """Names that share most words with a text, or that it holds; rare words weigh more: by the
+    share of the text's weight that a name has, times the share of its words that the text has.
+    `asked`: the text is a question, whose other words do not count."""
     words = telling(words)
     meant = _known_or_near(names, words)
     if not meant:
@@ -235,16 +232,16 @@ class _Word(NamedTuple):
 
 def _is_most(written: set[str], words: Sequence[str]) -> bool:
     """Whether at least two thirds of the telling words are among those written."""
-    said = telling(words)
-    return 3 * sum(word in written for word in said) >= 2 * len(said)
+    own = telling(words)
+    return 3 * sum(word in written for word in own) >= 2 * len(own)
 
 
 def _is_named(name: Name, words: Sequence[str], meant: dict[str, _Word], *, asked: bool) -> bool:
     """Whether enough of a name is in a text for it to be meant."""
-    said = set(telling(name.words))
-    of_name = {word: known for word, known in meant.items() if not said.isdisjoint(known.forms)}
-    rest = set(words) - said  # a year beside a name does not make another name
-    if said <= set(words) and (asked or len(said) > 1 or all(map(str.isdecimal, rest))):
+    own = set(telling(name.words))
+    of_name = {word: known for word, known in meant.items() if not own.isdisjoint(known.forms)}
+    rest = set(words) - own  # a year beside a name does not make another name
+    if own <= set(words) and (asked or len(own) > 1 or all(map(str.isdecimal, rest))):
         return True
     forms = {form for word in of_name.values() for form in word.forms}
     rare = any(0 < word.names <= _RARE for word in of_name.values())
@@ -254,7 +251,6 @@ def _is_named(name: Name, words: Sequence[str], meant: dict[str, _Word], *, aske
 
 
 def _known_or_near(names: NameWords, words: Sequence[str]) -> dict[str, _Word]:
-    """Words of a text that names have; of the others, the longest, as names have them."""
     counts = names.names_with(words)
     known = {
         word: _Word([word], 1 / math.log(2 + counts[word]), counts[word])
@@ -310,8 +306,7 @@ def _distinct(meant: Iterable[Meant]) -> list[Meant]:
 
 
 def _filled(names: NameWords, same: Sequence[Name], text: NameKey, limit: int) -> list[Name]:
-    """The same names, those that begin with the words, that have all of them, and that begin with
-    them where the last is cut."""
+    """The same names; those that begin with the words, or have them all; the last may be cut."""
     filled = dict.fromkeys(same)
     if not text.words:
         return list(filled)
@@ -325,8 +320,7 @@ def _filled(names: NameWords, same: Sequence[Name], text: NameKey, limit: int) -
 
 
 def _described(names: NameWords, text: NameKey, limit: int) -> list[Name]:
-    """Names that have all the words together with their bearers' descriptions: those that have
-    more of them in the name come first."""
+    """Names that have all words together with their bearers' descriptions, most of them first."""
     if len(text.words) < 2:
         return []
     wanted = set(text.words)

@@ -47,9 +47,8 @@ _LATE = "There was no time left to find out why nothing matches."
 
 
 class _Keeper:
-    """The process that forks query processes, leader of their group. It loads at once. It has its
-    own session, so that Ctrl-C reaches only the host, and ends with the host, because it reads the
-    socket that the host holds."""
+    """The process that forks query processes, leader of their group. Its session is its own, so
+    that Ctrl-C reaches only the host; it ends with the host, whose socket it reads."""
 
     def __init__(self, folder: Path | None, memory: int, in_memory: int, sha256: str) -> None:
         self.control, theirs = socket.socketpair()
@@ -65,7 +64,6 @@ class _Keeper:
             )
 
     def close(self) -> None:
-        """Kill all processes, and wait until the keeper is gone."""
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -73,8 +71,6 @@ class _Keeper:
 
 
 class _QueryProcess:
-    """A process that answers one query at a time."""
-
     def __init__(self, keeper: _Keeper) -> None:
         """Raises KgError if it cannot open the graph, EOFError or OSError if the keeper died."""
         ours, theirs = socket.socketpair()
@@ -116,9 +112,8 @@ class _QueryProcess:
 
 
 class _Turns:
-    """Query processes that threads take and give back, None where one must be started; the longest
-    waiting thread is served first. A lock or a queue may serve a thread that arrives just when
-    something is given back, and let another starve."""
+    """Query processes that threads take and give back, None where one must be started. The longest
+    waiting thread comes first: with a lock or a queue, others could overtake it again and again."""
 
     def __init__(self, count: int) -> None:
         self._free: deque[_QueryProcess | None] = deque([None] * count)
@@ -142,7 +137,6 @@ class _Turns:
             raise
 
     def give(self, process: _QueryProcess | None) -> None:
-        """Give back what was taken, or None in its place."""
         with self._lock:
             while self._waiting:
                 turn = self._waiting.popleft()

@@ -33,8 +33,7 @@ MAX_ANSWER = 8 * 2**20
 """Bytes of the rows in JSON; those after that are left out."""
 
 MAX_LABELS = 16 * 2**20
-"""Bytes of all labels in JSON; those after that are left out: ten labels of 300 characters in each
-of 1,000 rows fit, in whatever script."""
+"""Bytes of all labels in JSON, the rest is left out: ten of 300 characters in 1,000 rows fit."""
 
 
 def run(store: Store, names: NameIndex, prepared: Prepared) -> QueryResult:
@@ -63,7 +62,7 @@ def run(store: Store, names: NameIndex, prepared: Prepared) -> QueryResult:
     except (ValueError, RuntimeError) as error:
         raise KgError("resources", f"The query could not be evaluated: {error}") from None
     iris = {cell[0] for row in rows for cell in row if cell is not None and cell[1] == "iri"}
-    notes = [cut(note) for note in unknown_mentions(prepared, names)]
+    notes = [cut(note) for note in _unknown_numbers(prepared.mentioned, prepared, names)]
     if not complete and not rows:
         notes.append("The first row alone is too long: ask for fewer columns.")
     labels = short_labels(names.labels(iris))
@@ -123,15 +122,10 @@ def _holds(store: Store, *patterns: str) -> bool:
     return bool(store.query(f"ASK {{ {' . '.join(patterns)} }}"))
 
 
-def _hint(pattern: str, store: Store, names: NameIndex) -> str:
-    """A sentence or two on what to try; "" if nothing is known. `pattern` has full IRIs."""
-    parts = _TRIPLE.fullmatch(pattern)
-    return next(_hints(store, names, *parts.groups()), "") if parts else ""
-
-
 def _hints(
     store: Store, names: NameIndex, subject: str, predicate: str, object: str
 ) -> Iterator[str]:
+    """Sentences on what to try; IRIs are written in full."""
     for number in _PROPERTY_AS_THING.findall(predicate):
         yield f"wd:{number} is the property itself; to ask for its values write wdt:{number}."
     for number in _ITEM_AS_PROPERTY.findall(f"{subject} {predicate} {object}"):
@@ -169,11 +163,6 @@ def _hints(
 _MOST_PATTERNS = 12
 _MOST_BRANCHES = 12
 _NO_WORDS = {"label", "item", "entity", "value", "property", "id", "name", "x", "y"}
-
-
-def unknown_mentions(prepared: Prepared, names: NameIndex) -> list[str]:
-    """The numbers in the query that the graph lacks: a sentence each for the first three."""
-    return _unknown_numbers(prepared.mentioned, prepared, names)
 
 
 def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
@@ -216,7 +205,6 @@ def _explain_branches(prepared: Prepared, store: Store, names: NameIndex) -> lis
 
 
 def _left(prepared: Prepared, count: int) -> str:
-    """What can be said if everything that was tried matches."""
     if not count:
         return (
             "Nothing is left of what its parts match: run subqueries, UNION sides, and VALUES "
@@ -233,7 +221,9 @@ def _left(prepared: Prepared, count: int) -> str:
 
 
 def _alone(pattern: str, store: Store, names: NameIndex) -> str:
-    return f"`{shorten(pattern)}` matches nothing. {_hint(pattern, store, names)}".rstrip()
+    parts = _TRIPLE.fullmatch(pattern)
+    hint = next(_hints(store, names, *parts.groups()), "") if parts else ""
+    return f"`{shorten(pattern)}` matches nothing. {hint}".rstrip()
 
 
 def _clash(patterns: Sequence[str], store: Store) -> str:

@@ -91,8 +91,8 @@ def _read_texts(hits: Sequence[NameHit], select: RunSelect, facts: dict[str, Ent
         _OCCUPATION: "wdt:P106/rdfs:label",
     }
     ways = " UNION ".join(
-        f'{{ ?thing {path} ?text . BIND("{what}" AS ?what) {english_only("?text")} }}'
-        for what, path in paths.items()
+        f'{{ ?thing {path} ?text . BIND("{part}" AS ?what) {english_only("?text")} }}'
+        for part, path in paths.items()
     )
     things = iri_list(hit.iri for hit in hits)
     answer = select(
@@ -100,14 +100,14 @@ def _read_texts(hits: Sequence[NameHit], select: RunSelect, facts: dict[str, Ent
         f"VALUES ?thing {{ {things} }} {ways} }}"
     )
     cells = answer.cells("thing", "what", "text")
-    rows = [(thing, what, text) for thing, what, text in cells if thing and what and text]
-    for thing, what, text in sorted(
+    rows = [(subject, part, text) for subject, part, text in cells if subject and part and text]
+    for subject, part, text in sorted(
         rows, key=lambda row: (row[1].value, language_rank(row[2].language), row[2].value)
     ):
-        known = facts[thing.value]
-        if what.value == _LABEL:
+        known = facts[subject.value]
+        if part.value == _LABEL:
             known.label = known.label or text.value
-        elif what.value == _DESCRIPTION:
+        elif part.value == _DESCRIPTION:
             known.description = known.description or text.value
         elif text.value not in known.types:
             known.types.append(text.value)
@@ -165,7 +165,6 @@ def labels_of(iris: Iterable[str], select: RunSelect) -> dict[str, str]:
 
 
 def _entity(iri: str) -> str | None:
-    """The entity that has the label; None if there cannot be one."""
     predicate = wikidata_predicate(iri)
     if predicate:
         return ENTITY + predicate.property
@@ -235,8 +234,6 @@ def explain_emptiness(prepared: "Prepared", select: RunSelect) -> tuple[str, ...
 
 
 class _Asks:
-    """The questions that one explanation may ask."""
-
     def __init__(self, select: RunSelect) -> None:
         self._select = select
         self.left = MAX_ASKS
@@ -270,7 +267,6 @@ def _barren(prepared: "Prepared", asks: _Asks) -> str:
 
 
 def _barren_sides(prepared: "Prepared", asks: _Asks) -> str:
-    """The sides of a UNION, or the only subquery, of which the patterns match nothing."""
     sides = [(number, side) for number, side in enumerate(prepared.alternatives, 1) if side]
     asked = sides[: asks.left]
     barren = [(number, side) for number, side in asked if not asks.holds(side)]
@@ -290,7 +286,6 @@ def _barren_sides(prepared: "Prepared", asks: _Asks) -> str:
 
 
 def _matching(prepared: "Prepared") -> str:
-    """The explanation if every part by itself matches."""
     if not prepared.patterns:
         return (
             "Nothing is left of what its parts match: run subqueries, UNION sides, and VALUES "

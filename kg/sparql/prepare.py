@@ -14,7 +14,6 @@ And what SPARQL 1.1 allows and not every parser does: a space before a path's `*
 """
 
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
@@ -86,9 +85,10 @@ def alternatives(where: GroupPattern) -> list[list[Triple]]:
     outside = {name for triple in required(where) for name in triple.variables}
     first = next((group for group in groups if group.kind == "union"), None)
     if first is not None and first.parent is not None:
+        # The branches after it begin with the word UNION.
         later = first.parent.groups[first.parent.groups.index(first) + 1 :]
-        sides = (first, *_branches(later))
-        return [way for side in sides for way in _within(side, outside)]
+        others = takewhile(lambda group: group.kind == "union" and group.head < group.start, later)
+        return [way for side in (first, *others) for way in _within(side, outside)]
     selects = [group for group in groups if group.select is not None]
     return _within(selects[0], outside) if len(selects) == 1 else []
 
@@ -104,14 +104,9 @@ def _joined(where: GroupPattern) -> list[GroupPattern]:
     return groups
 
 
-def _branches(groups: list[GroupPattern]) -> Iterator[GroupPattern]:
-    """The groups that begin with the word UNION, up to the first that does not."""
-    return takewhile(lambda group: group.kind == "union" and group.head < group.start, groups)
-
-
 def _within(group: GroupPattern, outside: set[str]) -> list[list[Triple]]:
-    """The patterns of a branch or subselect, each way to match it. A variable that a subselect
-    keeps to itself is another than the one of that name outside of it, and gets another name."""
+    """The patterns of a branch or subselect, each way to match it. Variables that a subselect hides
+    get other names, lest they be taken for those outside."""
     inside = group if group.select is None else group.select.where
     patterns = required(inside)
     ways = [patterns] if patterns else alternatives(inside) or [[]]
@@ -196,14 +191,12 @@ def _texts(edits: Edits, tokens: list[Token], at: int) -> None:
 
 
 def _end(tokens: list[Token], at: int) -> int:
-    """Where the expression that begins at a token has ended."""
     while tokens[at].kind != "end" and not tokens[at].says(",", ";", ")"):
         at = _closing(tokens, at) + 1
     return at
 
 
 def _closing(tokens: list[Token], at: int) -> int:
-    """The bracket that closes the one at a token; the token itself where it opens none."""
     level = 0
     for number, token in enumerate(tokens[at:], at):
         level += token.says("(") - token.says(")")
@@ -228,7 +221,6 @@ def _instant(edits: Edits, tokens: list[Token], at: int, names: QueryPrefixes) -
 
 
 def _compared(tokens: list[Token], at: int) -> Token | None:
-    """The variable that a literal is compared with, alone."""
     before, after = tokens[max(0, at - 3) : at], tokens[at + 3 : at + 6]
     if len(before) == 3 and before[2].says(*_COMPARISONS) and before[1].kind == "variable":
         return before[1] if before[0].says("(", "&&", "||") else None
@@ -240,8 +232,7 @@ def _compared(tokens: list[Token], at: int) -> Token | None:
 QueryForm = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 _FENCE = re.compile(r"```(?:[a-zA-Z]*[ \t]*\n)?(.*?)(?:```|\Z)", re.DOTALL)
 _ESCAPE = re.compile(r"\\[uU][0-9A-Fa-f]{4}|(?<!\\)(?:\\\\)*\\[uU]")
-"""What some parser may expand once more, however many backslashes are before it: rdflib's takes
-`\\\\u0041` and `\\U0041` for an escape, too."""
+"""What some parser may expand once more: rdflib's takes `\\\\u0041` and `\\U0041` for escapes."""
 
 
 @dataclass(frozen=True)
@@ -296,7 +287,6 @@ def prepare(text: str) -> Prepared:
 
 
 def _tidy(text: str) -> str:
-    """The query without what models put around it, escapes of characters expanded."""
     if len(text.encode("utf-8", "replace")) > MAX_QUERY_BYTES:
         raise KgError(
             "refused", f"the query is longer than {MAX_QUERY_BYTES} bytes: ask for less at once"

@@ -241,7 +241,7 @@ class Reader:
                 node = self._node(group)
                 if self.at == begin:
                     return
-                own = self.tokens[begin : self.at] if node[0] not in "_" else []
+                own = self.tokens[begin : self.at] if node[0] != "_" else []
                 tokens = (*head, *verb_tokens, *own)
                 text = f"{subject} {predicate} {node}"
                 self.patterns += 1
@@ -293,11 +293,8 @@ class Reader:
             return " ".join(self.names.full(token) for token in self.bracketed())
         if self.here.says("+", "-") and self.tokens[self.at + 1].kind == "number":
             return self.take().text + self.take().text
-        if self.here.kind in _TERMS or self.here.says("true", "false", "TRUE", "FALSE"):
-            return self._term()
-        return ""
-
-    def _term(self) -> str:
+        if not (self.here.kind in _TERMS or self.here.says("true", "false", "TRUE", "FALSE")):
+            return ""
         token = self.take()
         if token.kind == "variable":
             return f"?{token.text[1:]}"

@@ -105,18 +105,14 @@ _FOREIGN = {
 
 def remedy_at(tokens: list[Token], at: int) -> str:
     """What to do about the token `at`, the first that cannot stand where it does."""
-    for guess in _GUESSES:
-        remedy = guess(tokens, at)
-        if remedy:
-            return remedy
+    if remedy := next(filter(None, (guess(tokens, at) for guess in _GUESSES)), None):
+        return remedy
     token = tokens[at]
-    if token.kind == "end":
-        return "the query ends too early"
-    return f'"{token.text[:40]}" is unexpected here'
+    unexpected = f'"{token.text[:40]}" is unexpected here'
+    return "the query ends too early" if token.kind == "end" else unexpected
 
 
 def _foreign(tokens: list[Token], at: int) -> str:
-    """Words of other languages, and of this one where they cannot stand."""
     token, last = tokens[at], tokens[at - 1]
     if token.kind == "word" and token.text.upper() in _FOREIGN:
         return _FOREIGN[token.text.upper()]
@@ -164,9 +160,8 @@ def _misplaced(tokens: list[Token], at: int) -> str:
         return "put an expression and its name in parentheses: (COUNT(?x) AS ?n)"
     if last.says("AS") and token.kind == "variable":
         return f"{token.text} has a value already: choose a new name after AS"
-    for word in (token, last):
-        if word.says("DESC", "ASC"):
-            return f"write {word.text.upper()}(?x), around what is ordered by"
+    if word := next((word for word in (token, last) if word.says("DESC", "ASC")), None):
+        return f"write {word.text.upper()}(?x), around what is ordered by"
     if token.says("LIMIT", "ORDER", "GROUP", "HAVING", "OFFSET"):
         order = "in the order GROUP BY, HAVING, ORDER BY, LIMIT"
         return f'{token.text.upper()} belongs after the last "}}", {order}'
@@ -227,24 +222,20 @@ def syntax_error(text: str, offset: int, remedy: str) -> KgError:
 def check_escapes(text: str, tokens: list[Token]) -> None:
     """Refuse escapes in strings that SPARQL does not know, such as those of regular expressions."""
     for token in tokens:
-        at = wrong_escape(token)
-        if at is not None:
+        if (at := wrong_escape(token)) is not None:
             shown = text[at : at + 2] if text[at : at + 2].isprintable() else "\\"
-            remedy = f"write a backslash twice in a string: \\{shown}"
-            raise syntax_error(text, at, remedy)
+            raise syntax_error(text, at, f"write a backslash twice in a string: \\{shown}")
 
 
 def check_start(text: str, tokens: list[Token], names: QueryPrefixes) -> None:
     """Refuse text in which no query begins, and names with an undeclared prefix."""
     first = tokens[names.prologue_end]
     if not first.says(*FORMS):
-        what = "nothing" if first.kind == "end" else f'"{first.text[:40]}"'
+        begins = "nothing" if first.kind == "end" else f'"{first.text[:40]}"'
+        remedy = f"a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, not {begins}"
         if first.says("PREFIX", "BASE"):
             remedy = "a declaration is PREFIX name: <http://...>, with angle brackets"
-            raise syntax_error(text, first.start, remedy)
-        raise syntax_error(
-            text, first.start, f"a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, not {what}"
-        )
+        raise syntax_error(text, first.start, remedy)
     if names.unknown:
         token = names.unknown[0]
         prefix = token.text.partition(":")[0]
@@ -277,8 +268,7 @@ def explain(edits: Edits, message: str, selects: list[SelectQuery]) -> KgError:
 def not_sparql(text: str) -> KgError:
     """The error of a text that only Oxigraph can read."""
     for token, follows in pairwise(tokens_of(text)[0]):
-        beyond = token.says("LATERAL") or (token.text, follows.text) in (("<", "<"), ("!", "!"))
-        if beyond:
+        if token.says("LATERAL") or (token.text, follows.text) in (("<", "<"), ("!", "!")):
             return syntax_error(text, token.start, f'"{token.text}" here is not SPARQL 1.1')
     return KgError("syntax", "the query is not SPARQL 1.1: write it with simpler parts")
 
@@ -319,8 +309,8 @@ _FUNCTION = (
 
 _CLAUSE = re.compile(r"(?i)(?<=s)e(?=rvice)|(?<=g)r(?=aph)|(?<=f)r(?=om)")
 _AMBIGUOUS = re.compile(r"<(?!https?://)[^>]*['#]")
-"""Here `?a<?b#>` is a variable and an IRI, as the longest match; other parsers may take it for a
-comparison and a comment, and what follows, up to a quotation mark, for what it is not."""
+"""Here `?a<?b#>` is a variable and an IRI, as the longest match; to other parsers it may be a
+comparison and a comment."""
 
 
 def check_depth(tokens: list[Token]) -> None:

@@ -64,38 +64,29 @@ class QueryPrefixes:
     def __init__(self, tokens: list[Token]) -> None:
         self.base = ""
         self.declared: dict[str, str] = {}
-        self.prologue_end = self._read_prologue(tokens)
         self.unknown: list[Token] = []
         self.missing: dict[str, str] = {}
-        for token in tokens[self.prologue_end :]:
-            self._note(token)
-
-    def _read_prologue(self, tokens: list[Token]) -> int:
         at = 0
         while True:
-            if tokens[at].says("BASE") and tokens[at + 1].kind == "iri":
+            kinds = [token.kind for token in tokens[at + 1 : at + 3]]
+            if tokens[at].says("BASE") and kinds[0] == "iri":
                 self.base = urljoin(self.base, tokens[at + 1].text[1:-1])
                 at += 2
-            elif tokens[at].says("PREFIX") and [t.kind for t in tokens[at + 1 : at + 3]] == [
-                "name",
-                "iri",
-            ]:
+            elif tokens[at].says("PREFIX") and kinds == ["name", "iri"]:
                 prefix = tokens[at + 1].text.removesuffix(":")
                 self.declared[prefix] = self._absolute(tokens[at + 2].text)
                 at += 3
             else:
-                return at
-
-    def _note(self, token: Token) -> None:
-        if token.kind != "name":
-            return
-        prefix = token.text.partition(":")[0]
-        if prefix in self.declared:
-            return
-        if prefix in KNOWN:
-            self.missing[prefix] = KNOWN[prefix]
-        else:
-            self.unknown.append(token)
+                break
+        self.prologue_end = at
+        for token in tokens[at:]:
+            prefix = token.text.partition(":")[0]
+            if token.kind != "name" or prefix in self.declared:
+                continue
+            if prefix in KNOWN:
+                self.missing[prefix] = KNOWN[prefix]
+            else:
+                self.unknown.append(token)
 
     def _absolute(self, bracketed: str) -> str:
         iri = bracketed[1:-1]

@@ -18,7 +18,7 @@ Types = tuple[str, ...]
 Sayable = Callable[[str, bool], bool]
 """Whether a relation can be put into words, as a step that gives its subjects (True) or values."""
 
-_Choice = TypeVar("_Choice")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -98,22 +98,20 @@ class Moves:
             lambda: [n for n in self.filters if set(types) <= set(subjects(relations[n]))],
         )
 
-    def _kept(
-        self, what: str, types: Types, find: Callable[[], Sequence[_Choice]]
-    ) -> Sequence[_Choice]:
+    def _kept(self, name: str, types: Types, find: Callable[[], Sequence[_T]]) -> Sequence[_T]:
         """Found once for these types: samplers ask thousands of times."""
-        if (what, types) not in self._known:
-            self._known[what, types] = find()
-        return self._known[what, types]
+        if (name, types) not in self._known:
+            self._known[name, types] = find()
+        return self._known[name, types]
 
-    def common(self, one: Types, other: Types) -> Types:
+    def common(self, first: Types, second: Types) -> Types:
         """Both types together; none where no word covers them: no parent, and neither side."""
-        both = tuple(name for name in self.schema.concrete if name in {*one, *other})
+        both = tuple(name for name in self.schema.concrete if name in {*first, *second})
         parents = (name for name in self.schema.types if name not in self.schema.concrete)
         covered = len(both) == 1 or any(
             all(self.schema.is_a(name, parent) for name in both) for parent in parents
         )
-        return both if both in (one, other) or covered else ()
+        return both if both in (first, second) or covered else ()
 
 
 Sets = tuple[frozenset[str], ...]

@@ -117,9 +117,7 @@ class Operand:
     def steps(self, first: int) -> list[PlanStep]:
         """Its steps, of which the first takes the place `first` in a plan."""
         return [
-            step
-            if isinstance(step, Atomic)
-            else step.model_copy(update={"of": first + step.sources[0]})
+            step if isinstance(step, Atomic) else step.model_copy(update={"of": first + step.of})
             for step in self.own
         ]
 
@@ -164,7 +162,6 @@ class Operands:
     def _back(
         self, types: Types, member: str, alike: Move | None, later: list[Move]
     ) -> tuple[Move, str] | None:
-        """A move that leads to the member, and where it comes from."""
         moves = [
             move
             for move in ([alike] if alike else self._moves.towards(types))
@@ -195,9 +192,9 @@ class Operands:
         return Operand(tuple(steps), reached, way.moves[-1].results, way.entity)
 
     def _walk(
-        self, letter: str, way: _Way, place: int, members: frozenset[str], of: int
+        self, letter: str, way: _Way, walked: int, members: frozenset[str], of: int
     ) -> tuple[PlanStep, frozenset[str]] | None:
-        move = way.moves[place]
+        move = way.moves[walked]
         links = self._facts.related(move.relation, move.inverse, sorted(members))
         (every,) = joined((members,), links)
         relation, inverse = move.relation, move.inverse
@@ -206,7 +203,7 @@ class Operands:
         if letter == "J":
             return Join(relation=relation, inverse=inverse, of=of), every
         (tally,) = counts((members,), links)
-        if (highest := tally[way.passed[place]]) < 2:
+        if (highest := tally[way.passed[walked]]) < 2:
             return None
         least = self._rng.randint(2, min(highest, 4))
         chosen = frozenset(v for v, n in tally.items() if n >= least)
@@ -333,12 +330,11 @@ class Sampler:
             other = self._operands.draw(draft, operand, parallel=letter != "I")
             if other is None:
                 continue
+            own_members = other.members
             if letter == "U":
-                sets = tuple(s | other.members if s else s for s in before)
+                sets = tuple(s | own_members if s else s for s in before)
             else:
-                sets = tuple(
-                    s & other.members if letter == "I" else s - other.members for s in before
-                )
+                sets = tuple(s & own_members if letter == "I" else s - own_members for s in before)
             types = self._moves.common(draft.at.types, other.types)
             swamped = letter == "U" and len(other.members) > _SWAMPS * sum(own) / len(own) + 2
             if not types or swamped:
@@ -352,7 +348,6 @@ class Sampler:
         raise RejectedError("no second set fits")
 
     def _onward(self, draft: Draft) -> list[Move]:
-        """Moves to try: not straight back, and rather the domain's own."""
         back = draft.at.last.back
         moves = [m for m in self._moves.onward(draft.at.types) if (m.relation, m.inverse) != back]
         moves = self._rng.sample(moves, len(moves))

@@ -59,14 +59,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.questions < 1:
-            raise InputError(
-                f"{self.questions} questions cannot be made", remedy="ask for 1 or more"
-            )
+            problem = f"{self.questions} questions cannot be made"
+            raise InputError(problem, remedy="ask for 1 or more")
         if not 0 <= self.ambiguous <= 1:
-            raise InputError(
-                f"{self.ambiguous:g} of the questions cannot be ambiguous",
-                remedy="give a share between 0 and 1",
-            )
+            problem = f"{self.ambiguous:g} of the questions cannot be ambiguous"
+            raise InputError(problem, remedy="give a share between 0 and 1")
         if not self.domains:
             raise InputError("no domain is named")
 
@@ -100,9 +97,8 @@ def world_domains(
     is of a domain when there is none without it. Raises InputError for a domain that the world does
     not have."""
     if unknown := [name for name in chosen if name not in world]:
-        raise InputError(
-            f"the world has no domain {unknown[0]!r}", remedy=f"choose among {', '.join(world)}"
-        )
+        remedy = f"choose among {', '.join(world)}"
+        raise InputError(f"the world has no domain {unknown[0]!r}", remedy=remedy)
     everything = world_schema(world).relations
     common = tuple(world_schema(()).relations)
     domains: dict[str, Collection[str]] = {}
@@ -152,9 +148,8 @@ def open_source(
     facts: Facts
     if not is_address(kg):
         if not path.exists():  # it would be taken for a graph without a schema
-            raise InputError(
-                "no such file or folder", where=kg, remedy="name a world, a graph or its triples"
-            )
+            remedy = "name a world, a graph or its triples"
+            raise InputError("no such file or folder", where=kg, remedy=remedy)
         # A world's graph may be built within its folder.
         world = next((p for p in (path, path.parent) if (p / WORLD_FILE).is_file()), None)
     if world is not None and schema is None:
@@ -183,9 +178,8 @@ def _declared(
 ) -> tuple[Schema, dict[str, Collection[str]]]:
     """The schema in a file, as one domain that is called as the file."""
     if schema is None:
-        raise InputError(
-            "a graph that is not a world needs a schema", remedy="name its YAML file with --schema"
-        )
+        remedy = "name its YAML file with --schema"
+        raise InputError("a graph that is not a world needs a schema", remedy=remedy)
     name = schema.stem
     domain = load_domain(schema)
     try:
@@ -195,18 +189,12 @@ def _declared(
         raise InputError(error.what, where=f"{schema}, {error.where}", remedy=remedy) from None
     declared = merge({name: domain})
     if others := [domain for domain in domains if domain != name]:
-        raise InputError(
-            f"there is no domain {others[0]!r} in it",
-            where=str(schema),
-            remedy="leave --domains out",
-        )
+        problem = f"there is no domain {others[0]!r} in it"
+        raise InputError(problem, where=str(schema), remedy="leave --domains out")
     return declared, {name: tuple(declared.relations)}
 
 
 Ids = tuple[str, ...]
-
-
-_KEY_BYTES = 8
 
 
 class Support:
@@ -233,7 +221,7 @@ class Support:
 
 
 def _key(subject: Any, number: Any, value: Any) -> bytes:
-    return blake2b(f"{subject} {number} {value}".encode(), digest_size=_KEY_BYTES).digest()
+    return blake2b(f"{subject} {number} {value}".encode(), digest_size=8).digest()
 
 
 def _read(corpus: Path) -> "Arrays":
@@ -246,10 +234,8 @@ def _read(corpus: Path) -> "Arrays":
             if not isinstance(ids[-1], str):
                 raise TypeError
         except (KeyError, TypeError, ValueError):
-            raise InputError(
-                "has no id, or statements that are not [subject, property, value]",
-                where=f"{corpus}:{number}",
-            ) from None
+            problem = "has no id, or statements that are not [subject, property, value]"
+            raise InputError(problem, where=f"{corpus}:{number}") from None
         keys += b"".join(stated)
         counts.append(len(stated))
     id, id_starts = packed(ids)
@@ -282,7 +268,6 @@ class _Trail:
         self._origins = cache(self._find_origins)
 
     def _ids(self, place: int, member: str) -> Ids:
-        """The passages behind a member of a step's set, each once."""
         return tuple(dict.fromkeys(self._behind(place, member)))
 
     def _behind(self, place: int, member: str) -> Iterator[str]:
@@ -309,7 +294,6 @@ class _Trail:
                         yield from self.ids(source, member)
 
     def _find_origins(self, place: int) -> dict[str, list[str]]:
-        """The members of the step before, sorted, that lead to each of what they are related to."""
         step = self._plan.steps[place]
         assert isinstance(step, Join | GroupBy)
         reached: dict[str, list[str]] = {}
@@ -320,7 +304,6 @@ class _Trail:
         return reached
 
     def _stated(self, step: Atomic | Join | GroupBy | Filter, start: str, end: str) -> Ids:
-        """The passages that state a step's relation, read from its start to its end."""
         number = self._facts.schema.relations[step.relation].property
         if not isinstance(step, Filter) and step.inverse:
             start, end = end, start

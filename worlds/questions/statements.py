@@ -179,7 +179,6 @@ class Statements:
         return tuple(self._aliases[place] for place in range(first, end))
 
     def _number(self, text: str) -> int | None:
-        """A text's number; None for one that the graph lacks."""
         after = bisect_right(self._some, text) * _APART
         place = bisect_left(self._texts, text, max(after - _APART, 0), min(after, len(self)))
         return place if place < len(self) and self._texts[place] == text else None
@@ -241,10 +240,7 @@ class _Reading:
         from pyoxigraph import Literal, NamedNode
 
         numbers = self._numbers
-        things = {
-            predicate: self._pairs[number, "thing"]
-            for predicate, number in self._properties.items()
-        }
+        pairs_of = {p: self._pairs[number, "thing"] for p, number in self._properties.items()}
         for subject, predicate, object in triples:
             if type(subject) is not NamedNode:
                 continue
@@ -253,11 +249,11 @@ class _Reading:
             if entity is None and (entity := self._thing(iri)) is None:
                 continue
             kind = type(object)
-            if kind is NamedNode and predicate in things:
+            if kind is NamedNode and predicate in pairs_of:
                 iri = object.value
                 other = numbers.get(iri)
                 if other is not None or (other := self._thing(iri)) is not None:
-                    subjects, values = things[predicate]
+                    subjects, values = pairs_of[predicate]
                     subjects.append(entity)
                     values.append(other)
             elif kind is Literal:
@@ -279,7 +275,6 @@ class _Reading:
             self._labels[entity] = min(known, name, key=name_rank)
 
     def _thing(self, iri: str) -> int | None:
-        """The number of an IRI; None for an unknown value."""
         return self._text(iri) if thing(iri) else None
 
     def _text(self, text: str) -> int:
@@ -294,7 +289,11 @@ class _Reading:
         order = sorted(range(len(texts)), key=texts.__getitem__)
         ranks = np.empty(len(texts), dtype=np.uint32)
         ranks[order] = np.arange(len(texts), dtype=np.uint32)
-        pairs = [_sorted_pairs(ranks, *pair) for pair in self._pairs.values()]
+        pairs = []  # uint32 [n, 2] each: subjects and values by their ranks, sorted, each pair once
+        for columns in self._pairs.values():
+            subjects, objects = (ranks[np.frombuffer(c, dtype=np.uint32)] for c in columns)
+            both = np.unique(subjects.astype(np.uint64) << 32 | objects)
+            pairs.append(np.stack([both >> 32, both & 0xFFFFFFFF], axis=1).astype(np.uint32))
         self._pairs.clear()
         labels = {n: name.text for n, name in self._labels.items()}
         named = [n for n in order if n in self._aliases]
@@ -311,14 +310,3 @@ class _Reading:
         arrays["pairs"] = np.concatenate(pairs)
         arrays["ends"] = np.cumsum([0, *map(len, pairs)])
         return arrays
-
-
-def _sorted_pairs(
-    ranks: "np.ndarray", subjects: "array[int]", values: "array[int]"
-) -> "np.ndarray":
-    """uint32 [n, 2]: subjects and values by their ranks, sorted, each pair once."""
-    import numpy as np
-
-    one, other = (ranks[np.frombuffer(numbers, dtype=np.uint32)] for numbers in (subjects, values))
-    both = np.unique(one.astype(np.uint64) << 32 | other)
-    return np.stack([both >> 32, both & 0xFFFFFFFF], axis=1).astype(np.uint32)

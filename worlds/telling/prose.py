@@ -214,30 +214,25 @@ def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypePros
     tells alone."""
     wording = wording_of(schema, type_name)
     # Another name, what comes first, the schema's order, what comes last.
-    told = [name for name in facts if name not in UNTOLD]
-    first = [ALIAS, *(name for name in wording.first if name in told)]
-    last = [name for name in wording.last if name in told]
-    order = [*first, *(n for n in told if n not in first and n not in last), *last]
+    names = [name for name in facts if name not in UNTOLD]
+    first = [ALIAS, *(name for name in wording.first if name in names)]
+    last = [name for name in wording.last if name in names]
+    order = [*first, *(n for n in names if n not in first and n not in last), *last]
     bits = {name: n for n, name in enumerate(order)}
     compiler = _Compiler(schema, type_name, bits)
     for section in ("lead", "asides", *(("title",) if schema.resolved(type_name).shares else ())):
         if not getattr(wording, section):
-            raise InputError(
-                f"the type {type_name!r} has no `{section}`",
-                where="worlds/prose",
-                remedy="add one to its section",
-            )
+            problem, remedy = f"the type {type_name!r} has no `{section}`", "add one to its section"
+            raise InputError(problem, where="worlds/prose", remedy=remedy)
     compiler.check_known((*wording.first, *wording.last))
     leads = tuple(compiler.compiled(wording.lead))
     tells = tuple(compiler.compiled(wording.tell))
     for name, bit in bits.items():
         alone = [v for v in tells if v.needs == 1 << bit and not v.mentions and not v.several]
         if not alone and not all(v.needs & 1 << bit for v in leads):
-            raise InputError(
-                f"no template tells {name!r} of the type {type_name!r} alone",
-                where="worlds/prose",
-                remedy="add such a template to `tell`",
-            )
+            problem = f"no template tells {name!r} of the type {type_name!r} alone"
+            remedy = "add such a template to `tell`"
+            raise InputError(problem, where="worlds/prose", remedy=remedy)
     return TypeProse(
         bits=bits,
         leads=leads,
@@ -258,20 +253,14 @@ class _Compiler:
         everywhere = world_schema()
         self.known = SPOKEN | bits.keys() | set(everywhere.relations)
         self.known |= {r.inverse for r in everywhere.relations.values()}
-        self.confusable = self._confusable()
-
-    def _confusable(self) -> frozenset[str]:
-        """Facts whose values a pronoun for the subject could be taken for."""
-        person = self.schema.is_a(self.type_name, "person")
-        facts = {"other"}
-        for name, relation in self.schema.relations.items():
-            for fact, kinds in (
-                (name, self.schema.objects(relation)),
-                (relation.inverse, self.schema.subjects(relation)),
-            ):
-                if any(self.schema.is_a(kind, "person") == person for kind in kinds):
-                    facts.add(fact)
-        return frozenset(facts)
+        # A pronoun for the subject could be taken for their values.
+        self.confusable = {"other"}
+        person = schema.is_a(type_name, "person")
+        for name, relation in schema.relations.items():
+            objects, subjects = schema.objects(relation), schema.subjects(relation)
+            for fact, kinds in ((name, objects), (relation.inverse, subjects)):
+                if any(schema.is_a(kind, "person") == person for kind in kinds):
+                    self.confusable.add(fact)
 
     def compiled(self, templates: Iterable[str]) -> Iterator[Variant]:
         for template in templates:
@@ -294,7 +283,6 @@ class _Compiler:
                 yield sequence
 
     def check_known(self, names: Iterable[str]) -> None:
-        """Refuse a name that is in no schema."""
         if unknown := sorted(set(names) - self.known):
             where = f"worlds/prose, {self.type_name}"
             raise InputError(f"there is no slot {{{unknown[0]}}}", where=where)
@@ -311,7 +299,7 @@ class _Compiler:
         # One value each first, so that the rest is left for the lists.
         tells = sorted(
             ((slot, self.bits[slot.name], slot.form == ":1") for slot in telling),
-            key=lambda told: not told[2],
+            key=lambda entry: not entry[2],
         )
         mentions = needs = 0
         for _, bit, _ in tells:

@@ -151,17 +151,15 @@ def verb_phrase(
     return f"{words}{',' if long else ''} but {denied}"
 
 
-def _coordinated(
-    predicates: Sequence[Predication], plural: bool = True, either: bool = False
-) -> str:
+def _coordinated(parts: Sequence[Predication], plural: bool = True, either: bool = False) -> str:
     """ "won X, were born in Y and appeared in films by Z"; choices come last."""
-    clauses = [p for p in predicates if isinstance(p, Clause)]
-    choices = [p for p in predicates if isinstance(p, Disjunction)]
+    clauses = [p for p in parts if isinstance(p, Clause)]
+    choices = [p for p in parts if isinstance(p, Disjunction)]
     phrases = [clause.finite(plural) for clause in clauses]
-    phrases += [choice.finite(plural, either or len(predicates) > 1) for choice in choices]
+    phrases += [choice.finite(plural, either or len(parts) > 1) for choice in choices]
     if clauses and choices:
         return f"{listed(phrases[:-1])}{',' if clauses[-1].long else ''} and {phrases[-1]}"
-    if any(p.long for p in predicates[:-1]):
+    if any(p.long for p in parts[:-1]):
         return f"{', '.join(phrases[:-1])}, and also {phrases[-1]}"
     return _in_a_row(phrases, "and")
 

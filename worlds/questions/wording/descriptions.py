@@ -146,18 +146,18 @@ def _declared(relation: str, schema: Schema) -> Relation:
     return schema.relations[relation]
 
 
-def _both(one: Description, other: Description) -> Description:
+def _both(first: Description, second: Description) -> Description:
     """Who has two occupations is of two types: types that share nothing are kept side by side."""
-    shared = tuple(name for name in one.types if name in other.types)
-    types = shared or (*one.types, *other.types)
-    added = (part for part in other.parts if part not in one.parts)
-    return Description(types, (*one.parts, *added))
+    shared = tuple(name for name in first.types if name in second.types)
+    types = shared or (*first.types, *second.types)
+    added = (part for part in second.parts if part not in first.parts)
+    return Description(types, (*first.parts, *added))
 
 
-def _either(one: Description, other: Description) -> Description:
-    types = (*one.types, *(name for name in other.types if name not in one.types))
-    common = tuple(part for part in one.parts if part in other.parts)
-    rests = [tuple(p for p in side.parts if p not in common) for side in (one, other)]
+def _either(first: Description, second: Description) -> Description:
+    types = (*first.types, *(name for name in second.types if name not in first.types))
+    common = tuple(part for part in first.parts if part in second.parts)
+    rests = [tuple(p for p in side.parts if p not in common) for side in (first, second)]
     if not all(rests):
         return Description(types, common)
     alone = [rest[0] if len(rest) == 1 else None for rest in rests]
@@ -169,15 +169,15 @@ def _either(one: Description, other: Description) -> Description:
     return Description(types, (*common, Either(tuple(options))))
 
 
-def _merged(one: Constraint | None, other: Constraint | None) -> Related | None:
-    """Related to any of two sets, for related to one or the other; None where they are named."""
-    if not isinstance(one, Related) or not isinstance(other, Related):
+def _merged(first: Constraint | None, second: Constraint | None) -> Related | None:
+    """Related to any of two sets, for related to first or the second; None where they are named."""
+    if not isinstance(first, Related) or not isinstance(second, Related):
         return None
-    sets = one.to, other.to
-    alike = replace(one, to=other.to) == other and one.at_least == 1
+    sets = first.to, second.to
+    alike = replace(first, to=second.to) == second and first.at_least == 1
     if not alike or not isinstance(sets[0], Description) or not isinstance(sets[1], Description):
         return None
-    return replace(one, to=_either(sets[0], sets[1])) if sets[0].types == sets[1].types else None
+    return replace(first, to=_either(sets[0], sets[1])) if sets[0].types == sets[1].types else None
 
 
 def is_single(described: Description, schema: Schema) -> bool:
@@ -223,10 +223,10 @@ def _may_hold(part: Constraint, type_name: str, schema: Schema) -> bool:
     return any(type_name in side(relation) for relation in alike)
 
 
-def _without(one: Description, other: Description) -> Description:
-    rest = tuple(part for part in other.parts if part not in one.parts) or other.parts
+def _without(first: Description, second: Description) -> Description:
+    rest = tuple(part for part in second.parts if part not in first.parts) or second.parts
     if len(rest) == 1 and isinstance(choice := rest[0], Either):
         exceptions = tuple(Except(option) for option in choice.options)
     else:
         exceptions = (Except(rest),)
-    return replace(one, parts=(*one.parts, *exceptions))
+    return replace(first, parts=(*first.parts, *exceptions))
