@@ -182,10 +182,10 @@ def build_index(
     """Index the corpus as `index/<name>` (by default named like its kind); returns the folder.
 
     An index of that name is replaced once the new one is whole; after Ctrl-C or an error
-    everything is as before, and vectors that were encoded are kept for the next call. `recall`: at
-    ten, of a kind that is not exact. `vectors`: a file of those that the encoder made of the corpus
-    elsewhere (`open_vectors`); a few passages are encoded to check it. Raises InputError for a bad
-    corpus, kind, name, encoder or file of vectors.
+    everything is as before, and encoded vectors are kept for the next call. `recall`: at ten, of a
+    kind that is not exact. `vectors`: a file of those that the encoder made of the corpus elsewhere
+    (`open_vectors`), checked by a few. Raises InputError for a bad corpus, kind, name, encoder or
+    file of vectors.
     """
     module = index_kind(kind).ready()
     corpus = Corpus.open(Path(corpus_dir))

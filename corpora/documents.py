@@ -76,8 +76,7 @@ def _names(folder: Path) -> Iterator[Path]:
 
 
 def read_document(file: FoundFile) -> SourceDocument:
-    """What a file says. Without a title of its own it has the name of the file, without its end.
-    Raises UnreadableDocumentError, which says why."""
+    """What a file says, by default titled as it is named. Raises UnreadableDocumentError."""
     document = _READERS[file.kind](_contents(file.path))
     title = document.title or one_line(printable(encodable(file.path.stem)))
     return SourceDocument(title, document.blocks)
@@ -126,14 +125,12 @@ def parse_split(given: str) -> Split:
         raise InputError(what, where=f"--split {given}", remedy="write words:100")
     if given in _NAMED:
         return _NAMED[given]
-    raise InputError(
-        f"there is no way {given!r} to split", where="--split", remedy=did_you_mean(given, WAYS)
-    )
+    remedy = did_you_mean(given, WAYS)
+    raise InputError(f"there is no way {given!r} to split", where="--split", remedy=remedy)
 
 
 def _by_words(title: str, blocks: Sequence[TextBlock], words: int) -> Iterator[tuple[str, str]]:
-    """Passages of so many words, the last one shorter. A Chinese or Japanese character counts as a
-    word, and so do each 200 characters of what has no spaces."""
+    # A Chinese or Japanese character counts as a word, and so do each 200 characters unspaced.
     text = "\n".join(block.text for block in _below(title, blocks))
     start = end = count = 0
     for word in _WORD.finditer(text):

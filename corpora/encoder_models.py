@@ -71,8 +71,7 @@ class Encoding:
 @dataclass(frozen=True)
 class EncoderModel:
     """A folder in sentence-transformers' format. `digest`: SHA-256 over weights, tokenizer and
-    settings. The prefixes are None where the model's own settings decide; `settings` go before
-    both."""
+    settings. Prefixes are None where the model's own decide; `settings` go before both."""
 
     name: str
     folder: Path

@@ -109,10 +109,8 @@ class OpenVinoQueries:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(identity.max_tokens)
         self._tokenizer.no_padding()
-        settings = {
-            "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": PRECISION_HINTS[identity.precision],
-        }
+        precision = PRECISION_HINTS[identity.precision]
+        settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
         file = folder / "openvino" / "openvino_model.xml"
         compiled = openvino.Core().compile_model(str(file), "CPU", settings)
         dimension = compiled.outputs[0].partial_shape[-1].get_length()
@@ -238,8 +236,7 @@ QueryEncoder = Encoder | OpenVinoQueries
 
 @contextlib.contextmanager
 def _tensor_cores(device: str) -> Iterator[None]:
-    """Matrix products in TF32 on a GPU: with the larger batches 2.6 times as many passages a second
-    (H100); cosines with float32's vectors stay 1.000000."""
+    """TF32 on a GPU: 2.6 times as many passages a second (H100); cosines with float32's stay 1."""
     import torch
 
     before = torch.get_float32_matmul_precision()
@@ -266,9 +263,8 @@ def load_encoder(
 
 
 def reopen_encoder(identity: EncoderIdentity) -> QueryEncoder:
-    """The encoder that an index was built with, for queries, in the same number format. Raises
-    InputError where it is not here, or not the same. Another backend does not stand in: its vectors
-    differ."""
+    """The encoder of an index, for queries, in the same number format and on the same backend:
+    other vectors differ. Raises InputError where it is not here, or not the same."""
     given = {name: getattr(identity, name) for name in identity.given or ()}
     model = find_model(identity.name, EncoderSettings(**given))
     if model.digest != identity.digest:
@@ -288,9 +284,8 @@ def reopen_encoder(identity: EncoderIdentity) -> QueryEncoder:
     if encoder.identity != identity:
         now = encoder.identity.model_dump()
         differing = [k for k, value in identity.model_dump().items() if now[k] != value]
-        raise InputError(
-            f"the encoder {identity.name} now differs from the index in {', '.join(differing)}"
-        )
+        changed = ", ".join(differing)
+        raise InputError(f"the encoder {identity.name} now differs from the index in {changed}")
     return encoder
 
 

@@ -74,8 +74,7 @@ class SearchSettings(BaseModel):
     seismic_heap_factor: float = Field(default=0.8, gt=0)
 
     def described(self) -> dict[str, Any]:
-        """What a ranking depends on: no paths, no sizes of batches, and none of FlashRAG's other
-        settings (generator, metrics, folders)."""
+        """What a ranking depends on: no paths, sizes of batches, or settings of generation."""
         names = set()
         for name in set(type(self).model_fields) - {*_PATHS, *_ELSEWHERE}:
             if name == "retrieval_topk" or name.startswith("rerank"):
@@ -90,9 +89,8 @@ class SearchSettings(BaseModel):
 
 
 def read_config(file: Path) -> tuple[SearchSettings, dict[str, Any]]:
-    """What the file says of searching, and all of it with the paths made whole. A relative path
-    counts from the file's folder, where there is such a file, else, as FlashRAG itself has it, from
-    where the process was started."""
+    """What the file says of searching, and all of it, its paths made whole. They count from its
+    folder or else, as for FlashRAG itself, from where the process was started."""
     try:
         content = yaml.safe_load(file.read_bytes())
     except OSError as error:
@@ -234,8 +232,7 @@ def _ended(process: "subprocess.Popen[bytes]") -> None:
 
 
 class FlashRag:
-    """Searches as FlashRAG does, in a process of its own. Thread-safe. One query goes at a time, so
-    that a ranking does not depend on its company."""
+    """Searches as FlashRAG does, in a process of its own, one query at a time. Thread-safe."""
 
     name = "flashrag"
 

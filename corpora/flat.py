@@ -36,15 +36,13 @@ _TEXTS_AT_ONCE, _VECTORS_AT_ONCE = 2048, 65_536
 VECTORS_FILE = "vectors.faiss"
 # Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
 _SPARE = 8
-# From queries x dimension = 128,000 on, faiss searches float32 vectors with a matrix product,
-# whose sums differ in the last bits.
+# From queries x dimension = 128,000 on, faiss multiplies matrices: the last bits of sums differ.
 _BELOW_BLAS = 100_000
 
 
 @contextmanager
 def unfinished(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
-    """The folder where a build keeps what is done; emptied where it was of another plan. It stays
-    after an error or a kill."""
+    """The folder where a build keeps what is done, also after a kill; emptied for another plan."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -185,8 +183,7 @@ def new_vectors(dimension: int, dtype: Dtype) -> Any:
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Encode every passage into `folder`; vectors are float16 unless another format is asked
-    for."""
+    """Encode every passage into `folder`, by default as float16."""
     with encoded(corpus, encoding, progress) as made:
         vectors = new_vectors(made.vectors.shape[1], made.dtype)
         for start in range(0, len(corpus), _VECTORS_AT_ONCE):

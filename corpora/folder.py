@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
 CORPUS_FILE, FACTS_FILE = "corpus.jsonl", "corpus.json"
 OFFSETS_FILE, CHECKSUMS_FILE = "offsets.npy", "checksums.npy"
-_MOST_CHARACTERS = 4_000_000
-"""Of the passages that are kept when they have been read."""
+_MOST_CHARACTERS = 4_000_000  # of the passages that are kept when they have been read
 _FORGOTTEN_EVERY = 50_000
 TITLES_FOLDER = "titles"
 MAX_PARTS = 100
@@ -46,9 +45,8 @@ MAX_PARTS = 100
 
 @dataclass(frozen=True)
 class Scan:
-    """What a pass over a corpus file found. `offsets`: int64 [n, 2], first byte and length in bytes
-    of each passage's line. `checksums`: uint32 [n], CRC-32 of each line, begun with its row:
-    another row's line has another."""
+    """What a pass over a corpus file found. `offsets`: int64 [n, 2], first byte and length of each
+    passage's line. `checksums`: uint32 [n], CRC-32 of each line, begun with its row."""
 
     sha256: str
     offsets: "np.ndarray"
@@ -140,11 +138,7 @@ class _Facts(BaseModel):
 
 
 class Corpus:
-    """Passages by row, read from disk one at a time. Thread-safe.
-
-    Memory: 20 bytes a passage for offsets and checksums (mapped, not loaded), and the passages
-    read last; the others stay on disk.
-    """
+    """Passages by row, read from disk one at a time, in 20 mapped bytes each. Thread-safe."""
 
     def __init__(self, path: Path, scan: Scan) -> None:
         import numpy as np
@@ -229,8 +223,7 @@ def no_corpus(path: Path) -> InputError:
 
 
 def is_source(path: Path) -> bool:
-    """Whether what stands in a folder's corpus file are passages with a title and a text, as others
-    write them and a corpus is built from."""
+    """Whether a folder's corpus file has passages with title and text, to build a corpus of."""
     try:
         first = next(read_rows(path / CORPUS_FILE, "json"), None)
     except InputError:
@@ -260,9 +253,8 @@ def _remember(path: Path, scan: Scan, file: os.stat_result) -> None:
     """Keep what a pass over `file` found; a folder that cannot be written to is scanned anew."""
     import numpy as np
 
-    facts = _Facts(
-        sha256=scan.sha256, passages=len(scan), bytes=file.st_size, mtime_ns=file.st_mtime_ns
-    )
+    size, time = file.st_size, file.st_mtime_ns
+    facts = _Facts(sha256=scan.sha256, passages=len(scan), bytes=size, mtime_ns=time)
     with suppress(OSError, InputError):
         (path / FACTS_FILE).unlink(missing_ok=True)
         for name, array in ((OFFSETS_FILE, scan.offsets), (CHECKSUMS_FILE, scan.checksums)):
@@ -272,9 +264,8 @@ def _remember(path: Path, scan: Scan, file: os.stat_result) -> None:
 
 
 class Titles:
-    """Looks passages of a corpus up by title, in any case of letters. Thread-safe. The first
-    look-up reads the corpus once and leaves the folder `titles` beside it, where the corpus's can
-    be written to: 16 bytes a passage, mapped."""
+    """Looks passages up by title, in any case of letters. Thread-safe. The first look-up reads the
+    corpus and, where it can, leaves the folder `titles`: 16 mapped bytes a passage."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -325,6 +316,5 @@ def _folded(title: str) -> str:
 
 
 def _key(folded: str) -> int:
-    return int.from_bytes(
-        hashlib.blake2b(folded.encode("utf-8", "replace"), digest_size=8).digest()
-    )
+    digest = hashlib.blake2b(folded.encode("utf-8", "replace"), digest_size=8)
+    return int.from_bytes(digest.digest())

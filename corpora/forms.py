@@ -25,8 +25,7 @@ DPR = ("id", "text", "title")
 HIPPORAG = ("title", "text")
 KILT = ("wikipedia_id", "wikipedia_title", "text")
 _FORM_OF_LAYOUT: dict[RowLayout, str] = {"json": "jsonl", "csv": "csv", "parquet": "parquet"}
-_LOOKED_AT = 1_000
-"""Names in a folder that are looked at."""
+_LOOKED_AT = 1_000  # names in a folder that are looked at
 PassageSource = Callable[["Omissions"], "Iterator[PlacedPassage]"]
 """Reads a collection's passages in their order; what is left out is noted. Raises InputError."""
 SPLIT_HELP = (
@@ -40,9 +39,8 @@ _AS_THEY_ARE = "a question set brings its passages as they are"
 @dataclass(frozen=True)
 class CorpusForm:
     """A form, written `NAME:PLACE`. `fields`: what a passage has there, ours in brackets where they
-    are called otherwise. `source`, `licence`: of the published collection, if it is one. `split`:
-    how its texts are split unless `--split` says otherwise. `renames`: whether `--field` may say
-    what its fields are called."""
+    are called otherwise. `source`, `licence`: of a published collection. `split`: how its texts are
+    split by default. `renames`: whether `--field` may say what its fields are called."""
 
     name: str
     place: str
@@ -116,8 +114,7 @@ CORPUS_FORMS: Mapping[str, CorpusForm] = {
 
 
 def open_source(source: str, fields: Sequence[str] = (), split: str | None = None) -> PassageSource:
-    """The collection of FORM:PLACE as `find_source` gives it, or the passages of a question set.
-    `fields`: `FIELD=COLUMN` each."""
+    """The collection of FORM:PLACE, or the passages of a question set. `fields`: `FIELD=COLUMN`."""
     from branchwise.corpora.passage_sources import FIELDS, open_form, question_passages
 
     prefix, _, place = source.partition(":")
@@ -139,8 +136,7 @@ def _not_taken(form: CorpusForm | None, option: str, value: str) -> InputError:
 
 
 def find_source(named: str, fields: Sequence[str] = ()) -> str:
-    """FORM:PLACE of what is named: itself, or the form that a file or a folder shows; a question
-    set as it is named."""
+    """FORM:PLACE of what is named: itself, the form that it shows; a question set as named."""
     prefix, colon, _ = named.partition(":")
     if colon and (prefix in CORPUS_FORMS or prefix in FORMS):
         return named

@@ -6,7 +6,7 @@ vectors were made, so a few passages are encoded again, and must come out as the
 
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from branchwise.corpora.encoders import Encoder
     from branchwise.corpora.manifest import EncoderIdentity
 
-_FAISS_HEAD = 45
-"""Bytes before the vectors of an exact index."""
+_FAISS_HEAD = 45  # bytes before the vectors of an exact index
 _CANDIDATES, _COMPARED = 256, 16
 # float16 and bfloat16 keep .998; on MiniLM a wrong prefix gives .91, a wrong pooling .55.
 _LEAST_COSINE = 0.99
@@ -155,11 +154,7 @@ def _as_parquet(file: Path) -> Iterator[None]:
         raise InputError(f"cannot be read as Parquet ({why})", where=str(file)) from None
 
 
-_OPENERS: Mapping[str, Callable[[Path], VectorFile]] = {
-    ".npy": _numpy,
-    ".index": _faiss,
-    ".parquet": _parquet,
-}
+_OPENERS = {".npy": _numpy, ".index": _faiss, ".parquet": _parquet}
 
 
 @dataclass(frozen=True)
@@ -177,8 +172,7 @@ def check_given(
     backend: Literal["auto", "torch", "openvino"] = "auto",
     settings: EncoderSettings = AS_THE_MODEL_SAYS,
 ) -> GivenVectors:
-    """The vectors in `file`. `backend` encodes the queries; `auto` is torch in float32, which
-    FlashRAG uses."""
+    """The vectors in `file`. `backend` encodes queries; `auto`: torch in float32, as FlashRAG's."""
     require("local", "vectors made elsewhere", str(file), ("sentence_transformers", "faiss"))
     vectors = open_vectors(file)
     if vectors.count != len(corpus):

@@ -19,8 +19,7 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _OF_LAYOUT = ("div", "h1", "h2", "h3", "p", "table")
 """A table that has one of these arranges blocks."""
 _CONTENT = "//main | //*[@role='main'] | //article"
-_LEAST_SHARE = 0.3
-"""Of a page's text, in the element that claims to hold its content."""
+_LEAST_SHARE = 0.3  # of a page's text, in the element that claims to hold its content
 _BESIDE_NAMES = "-–—|·:/«»"
 """What stands between a page's and a site's name; nothing ("") is in it, too."""
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden")
@@ -88,8 +87,7 @@ _NO_CONTENT_ROLES = _names("alert banner complementary contentinfo dialog menu n
 
 
 def read_html(data: bytes) -> SourceDocument:
-    """The content of a page. Its title is "" where it has none. Raises UnreadableDocumentError for
-    a page that is nested too deeply, or not text."""
+    """The content of a page, its title perhaps "". Raises UnreadableDocumentError."""
     from lxml import etree
 
     text = decoded(data)
@@ -98,9 +96,8 @@ def read_html(data: bytes) -> SourceDocument:
             count = sum(1 for _ in re.finditer(_ATTRIBUTE, tag[1]))
             if count > _MOST_ATTRIBUTES:
                 raise UnreadableDocumentError(f"has an element with {count:,} attributes")
-    parser = etree.HTMLParser(
-        encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True
-    )
+    bare = {"remove_comments": True, "remove_pis": True}
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, **bare)
     try:
         page = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError:  # of a page that is empty

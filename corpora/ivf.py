@@ -25,8 +25,7 @@ from branchwise.corpora.retrieval import DEPTH, MAX_K, Scored, ranked
 
 EXACT = "flat"
 LISTS_FILE, _TRAINED = "lists.faiss", "trained.faiss"
-# Rows a query's candidates are reranked from, by the greatest k: the same for every usual k, so
-# that the first of many are the first of few.
+# Rows a query's candidates are reranked from, by the greatest k, so that the first 3 of 50 stay.
 _CANDIDATES = ((MAX_K, 3 * MAX_K), (DEPTH, 3 * DEPTH))
 _PART = 1_000_000
 _CHUNK = 65_536
@@ -60,9 +59,8 @@ def candidates(k: int) -> int:
 def nearest(
     lists: Any, vectors: np.ndarray, query: np.ndarray, count: int
 ) -> tuple[list[int], list[float]]:
-    """Rows of `count` candidates and their exact inner products with one query. One query at a
-    time: several are compared with the lists' centres by a matrix product, whose last bits depend
-    on its size."""
+    """Rows of `count` candidates and their exact inner products with one query: comparing several
+    with the lists' centres is a matrix product, whose last bits depend on its size."""
     import faiss
 
     faiss.omp_set_num_threads(1)
@@ -73,8 +71,7 @@ def nearest(
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Encode every passage, train, add, choose how many lists are probed. What is done is kept
-    beside `folder` until the index is whole."""
+    """Encode every passage, train, add, choose the lists probed; kept until the index is whole."""
     with encoded(corpus, encoding, progress) as made:
         index_vectors(made.vectors, made.kept, folder)
         chosen = choose_probes(folder, made.vectors, encoding.recall)
@@ -100,9 +97,8 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
 
 
 def index_vectors(vectors: np.ndarray, kept: Path, folder: Path) -> None:
-    """Train on a sample, add in parts of a million that stay in `kept`, merge them into `folder`.
-    `vectors`: [n, dimension], of unit length, mapped. A part that is there is not made again.
-    Memory: a byte a number of every vector, to merge."""
+    """Train on a sample, add in parts of a million, kept in `kept`, merge them into `folder`.
+    `vectors`: [n, dimension], of unit length, mapped. Memory: a byte a number, to merge."""
     import faiss
 
     if not (kept / _TRAINED).is_file():
@@ -164,8 +160,7 @@ class Probes(NamedTuple):
 
 
 def choose_probes(folder: Path, vectors: np.ndarray, target: float) -> Probes:
-    """The fewest lists, doubling, with which held-out vectors find `target` of their ten nearest
-    others; all lists where even those do not reach it."""
+    """The fewest lists, doubling, by which held-out vectors find `target` of ten neighbours."""
     lists = open_lists(folder)
     held = sorted(_shuffled(len(vectors))[: min(_SAMPLE, max(1, len(vectors) // 10))].tolist())
     queries = _floats(vectors[held])
@@ -222,8 +217,7 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
 
 
 def open_lists(folder: Path) -> Any:
-    """The inverted lists, mapped. Raises ValueError where the file was cut: reading what is missing
-    would end the process."""
+    """The inverted lists, mapped. Raises ValueError for a cut file, which would end the process."""
     import faiss
 
     file = folder / LISTS_FILE

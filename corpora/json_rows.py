@@ -49,8 +49,7 @@ def json_rows(path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
 
 
 def json_object(path: Path, most: int, remedy: str | None = None) -> dict[str, Any]:
-    """The object that a whole file is. Raises InputError, also for more than `most` bytes;
-    `remedy`: for another value."""
+    """The object that a file of at most `most` bytes is. Raises InputError."""
     with open_data(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
@@ -249,8 +248,7 @@ def _scan(text: str, at: int) -> tuple[Any, int]:
 
 
 def _check(value: Any, written: str, strict: bool) -> None:
-    """Raise JSONDecodeError for half characters (lone surrogates), which the standard library's
-    reader lets through, and _RepeatedKeyError if `strict`."""
+    """Raise JSONDecodeError for lone surrogates, and _RepeatedKeyError if `strict`."""
     if "\\u" in written:
         orjson.loads(written)
     # As many keys are written as were read, or the slow reader says which one is repeated.

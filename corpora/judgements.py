@@ -28,8 +28,7 @@ _NAME = "name the folder of a data set of BEIR"
 
 
 def grades_of(question: Question) -> list[PassageGrades]:
-    """The judged passages of a question, or else those that its gold answers are stated in and its
-    gold branches cite, of each of its gold sets."""
+    """The judged passages, or those that state or are cited by answers, of each gold set."""
     judged = question.meta.get(META_KEY)
     if judged is None:
         grades: list[PassageGrades] = []
@@ -50,9 +49,8 @@ def grades_of(question: Question) -> list[PassageGrades]:
 
 
 def read_judgements(path: Path) -> dict[str, dict[str, int]]:
-    """Grades by query id, of a file in one of two forms. BEIR's: a header, then query, passage and
-    grade between tabs. TREC's (`trec_eval`): query, an unused field, passage and grade between
-    spaces."""
+    """Grades by query id. BEIR's files have a header, then query, passage and grade between tabs;
+    TREC's (`trec_eval`) query, an unused field, passage and grade between spaces."""
     judged: dict[str, dict[str, int]] = defaultdict(dict)
     for number, line in read_lines(path):
         where = f"{path}:{number}"

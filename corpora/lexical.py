@@ -13,7 +13,7 @@ whose questions name it, and .02 less on worlds.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +44,8 @@ _UNSPACED = re.compile(
     "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_MANY = 0.2
-"""The share of letters of such scripts from which a warning says so."""
-_PASSAGES = 2_000
-"""Of a corpus, those that are looked at: in steps, from its beginning to its end."""
+_MANY = 0.2  # the share of letters of such scripts from which a warning says so
+_PASSAGES = 2_000  # of a corpus, those that are looked at: in steps, from its beginning to its end
 _FINDS_LITTLE = (
     "much of the text is in a script without spaces between words, where BM25 finds next to "
     "nothing; use `--kind flat` with an encoder of its language"
@@ -55,8 +53,7 @@ _FINDS_LITTLE = (
 SCORING = "tantivy k1=1.2 b=0.75"
 TERMS_FOLDER = "tantivy"
 _CONTENTS, _ROW = "contents", "row"
-_MOST_TERMS = 256
-"""Of a query; those behind are left out."""
+_MOST_TERMS = 256  # of a query; those behind are left out
 # Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
 _SPARE = 8
 _DEPTHS = (MAX_K + _SPARE, DEPTH + _SPARE)
@@ -113,13 +110,12 @@ class LexicalIndex:
             return []
         with _damage(self._corpus, self._folder):
             # A union: a term that a query repeats counts as often.
-            fields = [
-                tantivy.Query.term_query(self._schema, _CONTENTS, term, index_option="freq")
-                for term in terms
-            ]
-            query = tantivy.Query.boolean_query([(tantivy.Occur.Should, field) for field in fields])
-            # The same depth for every usual k: which passages are skipped depends on it, and with
-            # that, by the last bit, what is found near the end.
+            of_term = partial(
+                tantivy.Query.term_query, self._schema, _CONTENTS, index_option="freq"
+            )
+            parts = [(tantivy.Occur.Should, of_term(term)) for term in terms]
+            query = tantivy.Query.boolean_query(parts)
+            # As deep for every usual k: which passages are skipped decides what is near the end.
             depth = next((depth for depth in _DEPTHS if k + _SPARE <= depth), k + _SPARE)
             scored = self._scored(query, depth)
             while len(scored) == depth and scored[-1].score == scored[k - 1].score:
@@ -140,8 +136,7 @@ class LexicalIndex:
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Analyse and index every passage into `folder`; there is nothing to encode. Memory does not
-    grow with the corpus."""
+    """Analyse and index every passage into `folder`, in memory that does not grow with it."""
     step = max(1, len(corpus) // _PASSAGES)
     texts = (text for row in range(0, len(corpus), step) for text in corpus.contents(row, row + 1))
     if _is_unspaced(texts):
@@ -204,8 +199,7 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex
         remedy = rebuild_command(corpus.path, folder.name, manifest)
         raise InputError(f"the index {problem}", where=str(folder), remedy=remedy)
     with scratch_folder("branchwise-index-") as links, _damage(corpus, folder):
-        # tantivy makes a lock beside what it opens, in a folder that may only be readable. What is
-        # mapped stays when the links are gone.
+        # tantivy locks beside what it opens, which may be read-only. What is mapped stays.
         for file in (folder / TERMS_FOLDER).resolve(strict=True).iterdir():
             if file.suffix != _LOCK:
                 (links / file.name).symlink_to(file)

@@ -71,8 +71,7 @@ def is_plugin_retriever(name: str | None) -> bool:
 
 
 def absolute_name(name: str, folder: Path | None = None) -> str:
-    """The name with its file's whole path, so that it means the same from any folder. A relative
-    path is taken from `folder` (default: the working directory)."""
+    """The name with its file's whole path, from `folder` (default: the working directory)."""
     if name.startswith(FLASHRAG):
         return FLASHRAG + str(((folder or Path()) / name.removeprefix(FLASHRAG)).resolve())
     if is_plugin_retriever(name):
@@ -90,11 +89,10 @@ def open_retriever(
     """The retriever over index `name`, or `hybrid` for flat (or else ivf) and bm25 fused.
 
     Without a name: the only index there is, else `flat`. `http:URL` and `flashrag:CONFIG.yaml`
-    search elsewhere, independent of the corpus; a plug-in (`file.py:name`, `module:name`, or the
-    name of an installed one) searches what it likes, with its own of the `settings` by plug-in
-    name. A server gets its own of the `keys` and `headers`. Raises InputError, with a remedy, if
-    there is no such index, it belongs to another corpus or encoder or is damaged, nothing answers,
-    or a plug-in cannot be used.
+    search elsewhere, independent of the corpus; a plug-in (`file.py:name`, `module:name`, an
+    installed one's name) searches what it likes, with its own of the `settings` by plug-in name. A
+    server gets its own of the `keys` and `headers`. Raises InputError, with a remedy, if there is
+    no such index, it is another corpus's or encoder's, or damaged, or what is named does not work.
     """
     if is_plugin_retriever(name):
         if corpus_dir is not None and name in index_names(Path(corpus_dir)):

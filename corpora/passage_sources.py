@@ -49,13 +49,11 @@ _WORDS: dict[Omitted, tuple[str, str]] = {
     "link": ("link, which is not followed", "links, which are not followed"),
 }
 _OMITTED_FILES: dict[str, Omitted] = {OTHER: "other", LINK: "link", DENIED: "unreadable"}
-_MOST_NAMED = 1_000
-"""Files that cannot be read, of those that are kept with their names."""
+_MOST_NAMED = 1_000  # files that cannot be read, of those that are kept with their names
 _MOST_SHOWN = 10
 FIELDS = ("id", "title", "text", "contents")
 """Ours: a passage has a text, or contents (its title on the first line, its text below)."""
-_OTHER_ID = "_id"
-"""What the id is called, too, without being named: by BEIR, MongoDB."""
+_OTHER_ID = "_id"  # what the id is called, too, without being named: by BEIR, MongoDB
 _LAYOUTS: Mapping[str, tuple[RowLayout | Literal["hf"], tuple[str, ...]]] = {
     "jsonl": ("json", ()),
     "csv": ("csv", ()),
@@ -246,8 +244,7 @@ def _document_passages(path: Path, split: Split, omissions: Omissions) -> Iterat
 
 
 def _page_passages(place: str, split: Split, omissions: Omissions) -> Iterator[PlacedPassage]:
-    """The passages of KILT's pages: `ID#1`, by their ids in Wikipedia, or `ID` of one without
-    parts."""
+    """The passages of KILT's pages: `ID#1`, ... by their ids in Wikipedia; `ID` of one whole."""
     for number, row in enumerate(read_rows(Path(place), "json")):
         if not number:
             check_form("kilt", KILT, row, place)

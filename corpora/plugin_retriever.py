@@ -46,16 +46,14 @@ _Search = Callable[[Sequence[str], int], Any]
 def injected_from(
     folder: Path | None, settings: Given, **others: Callable[[], Any]
 ) -> InjectionContext:
-    """What plug-ins get of a corpus's folder, opened once when it is first asked for, and of the
-    `others`."""
+    """What plug-ins get of a corpus's folder, opened when first asked for, and of the `others`."""
     corpus = cache(lambda: None if folder is None else Corpus.open(folder))
     return InjectionContext({"path": lambda: folder, "corpus": corpus, **others}, settings)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RetrieverPlugin(Plugin):
-    """A declared retriever. `seconds`: time limit of a search, `loading_seconds`: of making it.
-    `batch`: the most queries per call."""
+    """A declared retriever. `seconds`, `loading_seconds`: limits; `batch`: most queries a call."""
 
     plugin_group: ClassVar[Group] = "retrievers"
     fills: ClassVar[tuple[str, ...]] = ("path", "corpus", "settings")
@@ -184,8 +182,7 @@ class PluginRetriever:
 def open_plugin(
     spec: str, corpus: Path | None = None, settings: Given | None = None
 ) -> PluginRetriever:
-    """The retriever plug-in of a spec, made and tried with one query, so that errors show at once.
-    `settings`: as the user gave them, by plug-in name."""
+    """The retriever plug-in of a spec, tried with one query. `settings`: by plug-in name."""
     around = injected_from(corpus, settings or {})
     plugin: RetrieverPlugin = load_plugin(spec, "retrievers").fill(around)
     identity = {"kind": "plugin", "name": plugin.name, "source": plugin.source.identity}
@@ -212,13 +209,11 @@ class _GivenPassage(BaseModel, coerce_numbers_to_str=True):
 
 
 def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
-    """The rankings of a retriever: one for each query, in order, with at most `k` hits each. A
-    ranking has the best passage first and each passage once. Passages without scores get 1, 1/2,
-    1/3, ..., which only express the order. Raises WrongResult."""
+    """The rankings of a retriever, one a query, of at most `k` hits each, best first, each passage
+    once. Without scores they get 1, 1/2, 1/3, ... Raises WrongResult."""
     if not isinstance(returned, list | tuple):
-        raise WrongResult(
-            f"returned {type(returned).__name__}; return a list with a ranking a query"
-        )
+        kind = type(returned).__name__
+        raise WrongResult(f"returned {kind}; return a list with a ranking a query")
     if len(returned) != queries:
         raise WrongResult(f"returned {len(returned)} rankings for {queries} queries")
     return [_ranking(ranking, k) for ranking in returned]

@@ -15,17 +15,15 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
 DEPTH = MAX_K
-"""The passages of a query that are ranked anew: always as many, so that the first 3 of 50 are the
-best 3."""
+"""Passages of a query that are ranked anew: always as many, so that the first 3 of 50 stay."""
 _KIND = "ForSequenceClassification"
 _REMEDY = "name the folder of a cross-encoder, such as ms-marco-MiniLM-L12-v2"
 _BATCH = 32
 
 
 class RerankingRetriever:
-    """Asks another retriever for more and puts the best first, by a cross-encoder's scores. Scores
-    are the model's, before any activation. The pairs of a query are scored together and never with
-    those of another: padding changes the last bits."""
+    """Asks another retriever for more and puts the best first, by a cross-encoder's scores before
+    activation. A query's pairs are scored apart from others': padding changes the last bits."""
 
     def __init__(self, retriever: Retriever, folder: Path) -> None:
         """Raises InputError where the folder holds no such model."""
@@ -69,8 +67,7 @@ class RerankingRetriever:
 
 
 def check_cross_encoder(folder: Path) -> None:
-    """Raise InputError where the folder holds no cross-encoder, as far as can be told without
-    loading it."""
+    """Raise InputError where a folder holds no cross-encoder, as far as its files tell."""
     if not folder.is_dir():
         raise InputError("no such folder", where=str(folder), remedy=_REMEDY)
     if not any(folder.glob("*.safetensors")):

@@ -81,8 +81,7 @@ def fused(
     """The best `k` rows by reciprocal rank fusion, ties broken by id.
 
     score(p) = sum over rankings of 1 / (60 + rank(p)), ranks from 1 (Cormack, Clarke and Buettcher,
-    SIGIR 2009). Each ranking is read to the same fixed depth, independent of k, so that the best 3
-    are the first 3 of the best 50.
+    SIGIR 2009). Each ranking is read to the same depth, so that the first 3 of 50 are the best 3.
     """
     # Exact sums: equal sums of floats in another order could differ in the last bit and hide ties.
     totals: dict[int, Fraction] = {}

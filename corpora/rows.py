@@ -44,9 +44,8 @@ def read_rows(
 ) -> Iterator[DataRow]:
     """The rows of a file in their order, one at a time: memory does not grow with the file.
     `layout` None: the one that its name tells, or JSON. What is no row goes to `refuse`, which
-    raises it by default; where it returns, reading goes on behind it, if that is possible;
-    `strict`: so does a key that stands twice in an object. `wanted`: columns, beside which others
-    may be left out."""
+    raises it by default; where it returns, reading goes on if it can; `strict`: so does a key that
+    stands twice in an object. `wanted`: columns, beside which others may be left out."""
     layout = layout or layout_of(path)
     if layout == "csv":
         from branchwise.corpora.table_rows import csv_rows
@@ -83,8 +82,7 @@ class FieldNames:
 
     @classmethod
     def of(cls, given: Mapping[str, str] | Sequence[str], known: Collection[str]) -> "FieldNames":
-        """What `--field` says: FIELD=COLUMN each, or a mapping. `known`: the fields that there
-        are."""
+        """What `--field` says: FIELD=COLUMN each, or a mapping. `known`: the fields there are."""
         pairs = [*given.items()] if isinstance(given, Mapping) else []
         for text in () if isinstance(given, Mapping) else given:
             field, _, column = text.partition("=")
@@ -101,8 +99,7 @@ class FieldNames:
         return cls(dict(pairs))
 
     def split(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The fields that have columns, and the row without those columns. A field whose column the
-        row lacks is left out."""
+        """The fields whose columns the row has, and the row without those columns."""
         fields, rest = {}, dict(row)
         for field, column in self.columns.items():
             value = _at(row, column)

@@ -39,10 +39,9 @@ _PROBE = "What is the capital of France?"
 
 def read_rankings(body: bytes, queries: int, k: int) -> list[list[Hit]]:
     """The rankings in a body, at most `k` hits for each of `queries` queries, in its order.
-    Repeated passages and places without one are left out, with a warning. Where a ranking lacks a
-    score, its scores are 1, 1/2, 1/3, ...: the order and nothing more. Raises RetrieverError for a
-    body of another form or number of rankings, a score that is no number, and an id of two
-    texts."""
+    Repeated passages and places without one are left out, with a warning. A ranking that lacks a
+    score gets 1, 1/2, 1/3, ...: the order alone. Raises RetrieverError for another form or number
+    of rankings, a score that is no number, and an id of two texts."""
     try:
         rankings = _part(parsed(body), "result")
     except ValueError:
@@ -52,9 +51,8 @@ def read_rankings(body: bytes, queries: int, k: int) -> list[list[Hit]]:
     if not isinstance(rankings, list):
         raise RetrieverError('the retriever\'s answer has no list "result"')
     if len(rankings) != queries:
-        raise RetrieverError(
-            f"the retriever answered {len(rankings)} queries but was asked {queries}"
-        )
+        count = len(rankings)
+        raise RetrieverError(f"the retriever answered {count} queries but was asked {queries}")
     return [_ranking(ranking, k) for ranking in rankings]
 
 
@@ -63,8 +61,7 @@ def _ranking(ranking: Any, k: int) -> list[Hit]:
     if not isinstance(ranking, list):
         raise RetrieverError("the retriever's answer has no list of documents for a query")
     items = [(_part(item, "document") or item, _score(item)) for item in ranking[:k]]
-    # faiss says that it found no more by row -1, whose document is any or none, and the least or
-    # the greatest score of 32 bits.
+    # faiss says that it found no more by row -1, or the least or greatest score of 32 bits.
     kept = [
         (document, score)
         for document, score in items
@@ -263,8 +260,7 @@ def _remedy(error: RetrieverError, url: str, keys: Keys) -> str:
 
 
 def server_url(spec: str) -> str:
-    """The address in `http:http://host:port/retrieve`, also written without the first `http:`.
-    Without a path it is Search-R1's."""
+    """The address in `http:URL` or `URL`, by default with Search-R1's path."""
     text = spec.removeprefix("http:") if spec.startswith(("http:http", "http:https")) else spec
     try:
         parts = urlsplit(text)

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 _DELIMITERS = ",;\t|"
 _MOST_CELL_BYTES = MAX_LINE_BYTES
-_MOST_ROW_BYTES = 4 * MAX_LINE_BYTES
-"""Of one row, on all its lines."""
+_MOST_ROW_BYTES = 4 * MAX_LINE_BYTES  # of one row, on all its lines
 _MOST_COLUMN_BYTES = 2**31
 _AT_ONCE = 1_000
 _PREFIX = "hf:"
@@ -35,9 +34,8 @@ _HUB = "https://huggingface.co"
 
 
 def csv_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
-    """The rows below the header, each at the line where it begins; blank ones are skipped. The
-    delimiter is the one of comma, semicolon, tab and bar that splits the first line into the most
-    columns. Refuses rows with more or fewer cells than the header."""
+    """The rows below the header, each at its first line, blank ones skipped. The delimiter (of
+    `,;|` and tab) splits the first line into the most columns. Refuses other numbers of cells."""
     csv.field_size_limit(_MOST_CELL_BYTES)
     lines, columns = _Lines(path), list[str]()
     try:
@@ -184,8 +182,7 @@ def plain(value: Any) -> Any:
 
 
 def hub_rows(text: str, wanted: Collection[str] | None = None) -> Iterator[DataRow]:
-    """The rows of the set that `text` names: NAME[:CONFIG[:SPLIT]]; a thousand are in memory.
-    `wanted`: columns, beside which others may be left out."""
+    """The rows of NAME[:CONFIG[:SPLIT]], a thousand at once; perhaps only `wanted` columns."""
     where = f"{_PREFIX}{text}"
     data = _loaded(text, where)
     if wanted and (columns := [name for name in data.column_names if name in wanted]):
@@ -226,8 +223,7 @@ def _loaded(text: str, where: str) -> "Dataset":
 
 
 def _go_offline_if_unreachable() -> None:
-    """Ask the hub once, for five seconds: its library, which reads the variable when imported, asks
-    in silence for half a minute."""
+    """Ask the hub once, briefly: its library, which reads the variable, waits half a minute."""
     import httpx
 
     if os.environ.get("HF_HUB_OFFLINE"):

@@ -147,10 +147,8 @@ class Schema(Domain):
         if not own.parent:
             return own
         parent = self.resolved(own.parent)
-        inherited = {
-            field: getattr(own, field) or getattr(parent, field)
-            for field in ("class_id", "name", "shares")
-        }
+        fields = ("class_id", "name", "shares")
+        inherited = {name: getattr(own, name) or getattr(parent, name) for name in fields}
         return own.model_copy(update=inherited)
 
     @cached_property
@@ -169,8 +167,7 @@ class Schema(Domain):
 
     @cached_property
     def ends(self) -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
-        """By relation, the classes of its subjects and of its values. A class is that of types
-        ("Q5"), a group of items ("items:genre"), "date" or "number"."""
+        """By relation, classes of subjects and values: "Q5", "items:genre", "date", "number"."""
 
         def classes(names: tuple[str, ...]) -> frozenset[str]:
             types = [self.resolved(name) for name in names]
@@ -244,9 +241,8 @@ def load_domain(path: Path) -> Domain:
 
 
 def check_types(schema: Schema) -> None:
-    """Raises InputError for the first type that is named and not declared, or descends from itself.
-    This much is asked of any schema, also of one that only questions are planned over. Merge it
-    with `keep`: what refers to no type would be left out else."""
+    """Raises InputError for the first type, of any schema, that is named and not declared, or
+    descends from itself. Merge with `keep`: what refers to no type would be left out else."""
     for name, kind in schema.types.items():
         for fault in _kinship_faults(schema, name, kind):
             raise InputError(fault, where=f"type {name!r}")

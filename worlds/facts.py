@@ -57,9 +57,8 @@ _Setting = TypeVar("_Setting")
 
 
 class Links(NamedTuple):
-    """The values of one relation, in order of subject; int32 each. `objects` are indices of
-    entities, or of items; `begins` and `ends` are years, 0 where there is none; `sides` says where
-    it is told: about the subject (1), the object (2) or both (3)."""
+    """The values of one relation, in order of subject; int32 each. `objects`: indices of entities,
+    or of items; `begins`, `ends`: years, or 0; `sides`: as `FactValue` has it."""
 
     subjects: Ints
     objects: Ints
@@ -181,9 +180,8 @@ class _Drawing:
     def _from_pool(
         self, stream: str, relation: Relation, kind: str, pool: CandidatePool, subjects: Ints
     ) -> Ints:
-        years = (
-            self.population.years[subjects] if relation.at != "now" else np.full_like(subjects, NOW)
-        )
+        is_now = relation.at == "now"
+        years = np.full_like(subjects, NOW) if is_now else self.population.years[subjects]
         low = np.zeros_like(subjects)
         high = np.full_like(subjects, len(pool.members))
         era = _of_type(relation.era, kind, self.schema, None)
@@ -278,9 +276,8 @@ class Item(NamedTuple):
 
 
 class FactValue(NamedTuple):
-    """One value: the index of an entity, a date (yyyymmdd) or a number; or an item. `begin` and
-    `end` are years, 0 where there is none. `side` says where it is told: about the subject (1),
-    about the object (2) or about both (3)."""
+    """One value: the index of an entity, a date (yyyymmdd), a number; or an item. `begin`, `end`:
+    years, or 0. `side`: whether it is told about the subject (1), the object (2) or both (3)."""
 
     content: int
     item: Item | None = None

@@ -136,9 +136,9 @@ def make_world(
 ) -> WorldDescription:
     """Make the world folder `out`: graph, corpus, shared names and description.
 
-    The same arguments give the same bytes: a folder that holds them stays as it is. Memory is some
-    250 bytes an entity. Raises InputError for arguments out of range, if `out` contains anything
-    else, and if it cannot be written; nothing is left then.
+    The same arguments give the same bytes: a folder that holds them stays as it is. Memory: some
+    250 bytes an entity. Raises InputError for arguments out of range, and if `out` contains
+    anything else or cannot be written; nothing is left then.
     """
     _check(entities, seed, ambiguity, domains)
     schema = world_schema(domains)
@@ -194,8 +194,7 @@ def _check(entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -
 
 
 class _File:
-    """A file that gets its name only when it is complete. Bytes and digest are of the contents
-    before compression, which differs between builds of zlib."""
+    """A file that is named when it is complete. Counts are of contents before compression."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
@@ -287,10 +286,8 @@ class _Writer:
                 self._statements += len(values)
                 lines += statements(world, qid, fact, values)
         title = self._mentions.title(entity)
-        passages = (
-            self._passage(qid, title, *telling)
-            for telling in self._articles[number].write(entity, known)
-        )
+        tellings = self._articles[number].write(entity, known)
+        passages = (self._passage(qid, title, *telling) for telling in tellings)
         return "".join(lines), b"".join(passages)
 
     def _passage(self, qid: str, title: str, text: str, stated: list[ToldValue]) -> bytes:

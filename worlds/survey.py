@@ -88,8 +88,7 @@ def _masked(words: list[str], names: Collection[str]) -> Iterator[str]:
 
 
 SAMPLE = 5_000
-"""The language is measured over the passages of so many entities, so that worlds of all sizes can
-be compared: longer texts repeat more."""
+"""Entities over whose passages language is measured: longer texts would repeat more."""
 
 _LINK = re.compile(
     rb"<http://www\.wikidata\.org/entity/Q(\d+)> <http://www\.wikidata\.org/prop/direct/P\d+> "
@@ -122,9 +121,8 @@ class WorldSurvey(BaseModel):
 
 
 def survey(folder: Path, progress: Progress = silent) -> WorldSurvey:
-    """Read a world's files and measure them. Raises InputError if there is no complete world, and
-    for files that differ from those it was made with. Memory: the names of all entities, some 150
-    bytes each."""
+    """Measure a world from its files, in 150 bytes an entity. Raises InputError if there is no
+    complete world, and for files that differ from those it was made with."""
     folder = Path(folder)
     description = read_description(folder)
     check_files(folder, description)

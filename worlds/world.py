@@ -103,8 +103,7 @@ _HAVE_ALIAS = 25  # per cent of entities
 
 
 class World:
-    """The entities of a world by index, their names and their facts. Memory: some 250 bytes an
-    entity; names and texts are made when they are asked for."""
+    """The entities of a world by index, with names made on demand, in some 250 bytes each."""
 
     def __init__(self, entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
         self.schema = world_schema(domains)
@@ -116,8 +115,7 @@ class World:
         self._aliased = below(seed, "alias", 100, entities).data
         self._positions = self.population.groups.position.data
         self._second = self.population.second.data
-        # Numbers are entity * multiplier + offset, modulo the number of entities. The multiplier is
-        # near the golden section, so that neighbours fall far apart.
+        # Numbers are entity * multiplier + offset: near the golden section, neighbours are far.
         key = stream_key(seed, "numbers")
         self._multiplier = entities * 618 // 1000 + key % (entities // 64 + 1)
         while gcd(self._multiplier, entities) != 1:
@@ -164,10 +162,8 @@ class World:
         literals = draw_literals(self.population)
         add_sums(self.population, literals, links)
         inverses = {name: read_inverse(rows) for name, rows in links.items()}
-        forward = {
-            name: read_links(rows, self._items(self.schema.relations[name]))
-            for name, rows in links.items()
-        }
+        items = {name: self._items(self.schema.relations[name]) for name in links}
+        forward = {name: read_links(rows, items[name]) for name, rows in links.items()}
         table: list[tuple[Fact, ...]] = []
         for number, kind in enumerate(self.population.types):
             first, _ = self.population.range_of(kind)

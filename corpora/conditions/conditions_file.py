@@ -1,7 +1,4 @@
-"""The JSON form of documents, relations and scenarios: read, refused, written.
-
-docs/benchmarks/mdcr.md describes it field by field.
-"""
+"""The JSON form (docs/benchmarks/mdcr.md) of documents, relations and scenarios."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -175,9 +172,8 @@ def read_conditions(path: Path) -> ConditionsSet:
 
 
 def parse_conditions(document: Mapping[str, Any], where: str) -> ConditionsSet:
-    """Raises InputError, with `where` and the place in it, for what is not of the form, and for
-    what contradicts itself in it, except for values and relations that do so through others (the
-    solver finds these)."""
+    """Raises InputError, with `where` and the place in it, for what is not of the form or
+    contradicts itself, except through other values and relations (the solver's part)."""
     if "mdcr" not in document:
         raise InputError("is not of the form that is read", where=where, remedy=_ANOTHER)
     try:
@@ -188,8 +184,6 @@ def parse_conditions(document: Mapping[str, Any], where: str) -> ConditionsSet:
 
 
 class _Reading:
-    """A record made into what it stands for, or refused."""
-
     def __init__(self, where: str, record: FileRecord) -> None:
         self._where, self._record = where, record
         self._documents: dict[str, ConditionsDocument] = {}
@@ -200,11 +194,8 @@ class _Reading:
             self._add(record)
         relations = tuple(dict.fromkeys(self._relations()))
         scenarios = tuple(self._scenarios())
-        has_relations = self._record.relations is not None
-        about = self._record.about
-        return ConditionsSet(
-            self._where, self._documents, relations, scenarios, about, has_relations
-        )
+        has, about = self._record.relations is not None, self._record.about
+        return ConditionsSet(self._where, self._documents, relations, scenarios, about, has)
 
     def _add(self, record: DocumentRecord) -> None:
         place = f"document {record.id}"

@@ -219,17 +219,14 @@ def conditions_of(
     """A document's conditions, as files say them: by name the sentence that states each, or a list
     of those that lead in to it and, last, the one that states it."""
     listed = {name: [at] if isinstance(at, str) else at for name, at in stated.items()}
-    return tuple(
-        StatedCondition(document, name, at[-1], tuple(at[:-1])) for name, at in listed.items()
-    )
+    return tuple(StatedCondition(document, n, at[-1], tuple(at[:-1])) for n, at in listed.items())
 
 
 @dataclass(frozen=True)
 class ConditionsDocument:
-    """A document that offers something if its expression over its conditions is true. `sentences`
-    are HTML by number (`c0`, `c1`, ...), in their order; `conditions` are in document order, by
-    which one of two equivalent ones stays in an answer. `domain` is what the documents offer, as a
-    plural noun ("scholarships")."""
+    """A document that offers something if its expression over its conditions is true. `sentences`:
+    HTML by number (`c0`, ...), in order; `conditions`: in document order, which decides between
+    equivalent ones. `domain`: what documents offer, as a plural noun ("scholarships")."""
 
     id: str
     title: str
@@ -250,8 +247,7 @@ class ConditionsDocument:
 
 @dataclass(frozen=True)
 class ConditionRelation:
-    """A relation between conditions, by their ids. Of `inclusive` ones the first is the narrower:
-    where it is true the second, wider one is."""
+    """A relation between conditions, by ids. `inclusive`: the first implies the second."""
 
     kind: RelationKind
     first: str
@@ -263,10 +259,9 @@ class ConditionRelation:
 
 @dataclass(frozen=True)
 class ConditionsProblem:
-    """One question without its words: which of the documents can be had together, and what else
-    must be true. `values` (what the scenario says) and `relations` are by condition id. A value may
-    also be of a condition of another document, if a relation ties it to one of these. Documents are
-    in the order in which they are shown."""
+    """One question without its words: which of the documents (as shown, in order) can be had
+    together, and what else must be true. `values` (what the scenario says, also of other documents'
+    conditions that a relation ties to these) and `relations` are by condition id."""
 
     kind: QuestionKind
     documents: tuple[ConditionsDocument, ...]
@@ -290,9 +285,8 @@ class ConditionsProblem:
 
 @dataclass(frozen=True)
 class ConditionsAnswer:
-    """The answer to a question: `short` is "yes" or "no" (q1, q2), or a number (q3). `groups` are
-    alternatives, each of the ids of sentences that state what must also be true, in document order;
-    none where nothing more is needed, and for "no" and 0."""
+    """The answer: `short` is "yes" or "no" (q1, q2), or a number (q3). `groups`: alternatives, of
+    ids of sentences that state what must also be true, in document order; perhaps none."""
 
     short: str | int
     groups: tuple[tuple[str, ...], ...] = ()
@@ -308,10 +302,9 @@ class ScenarioPart:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Someone's situation, and the documents that its questions are about. Parts may also give
-    values of conditions of other documents, which count as far as relations carry them. `gold` are
-    answers that are known otherwise, where the values (unless `has_values`) or the relations that
-    they would follow from are not."""
+    """Someone's situation, and the documents that its questions are about. Values of other
+    documents' conditions count as far as relations carry them. `gold`: answers known otherwise,
+    where the values (unless `has_values`) or the relations are not."""
 
     id: str
     documents: tuple[str, ...]
@@ -332,8 +325,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class ConditionsSet:
-    """What a file holds. `path` is its own, for messages; without `has_relations`, it does not say
-    how conditions are related."""
+    """What a file holds. `path`: for messages; `has_relations`: whether it relates conditions."""
 
     path: str
     documents: Mapping[str, ConditionsDocument]

@@ -21,8 +21,7 @@ _Step = tuple[_Literal, ConditionRelation]
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a condition has a value: it follows from a value by relations, one after the other;
-    without any, the value is the condition's own."""
+    """Why a condition has a value: it follows from one by relations, or is its own."""
 
     condition: str
     value: bool
@@ -33,8 +32,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What a document asks for, as it says it, and why those of its conditions that the scenario
-    decides are true or false."""
+    """What a document asks for, as it says it, and why conditions that are decided are so."""
 
     document: str
     expression: str
@@ -44,8 +42,7 @@ class Requirement:
 @dataclass(frozen=True)
 class GroupOrigin:
     """One way in which a group comes about. `needed`: by document, the conditions that make its
-    expression true beside the scenario's. `left_out`: why some of them are not in the group: each
-    because another one stands for it."""
+    expression true beside the scenario's. `left_out`: those that another one stands for."""
 
     needed: Mapping[str, tuple[str, ...]]
     left_out: tuple[Cause, ...]
@@ -62,8 +59,7 @@ class GroupExplanation:
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A smallest part of a problem that already keeps documents from being had together: without
-    any of its documents, values or relations, the rest would not."""
+    """A smallest part of a problem that already keeps documents from being had together."""
 
     documents: tuple[tuple[str, str], ...]
     values: Mapping[str, bool]

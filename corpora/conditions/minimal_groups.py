@@ -22,15 +22,13 @@ MAX_CONFLICTS = 100_000
 
 
 class TooManyGroupsError(ValueError):
-    """A question with more than `MAX_GROUPS` minimal groups, or whose groups are too hard to
-    find."""
+    """A question with more than `MAX_GROUPS` minimal groups, or groups too hard to find."""
 
 
 class Formula(NamedTuple):
     """An expression in which what the scenario decides is worked out. Without parts it is one
-    condition, or decided: `bits` is then 0, and `is_any` the value the other way round (any of
-    nothing is false, all of nothing true). `bits`: its conditions; `repeats`: whether one of them
-    may stand in it twice."""
+    condition, or decided: `bits` is then 0, and `is_any` the opposite of the value (any of nothing
+    is false). `bits`: its conditions; `repeats`: whether one may stand in it twice."""
 
     is_any: bool
     parts: "tuple[Formula, ...]" = ()
@@ -45,8 +43,7 @@ class Formula(NamedTuple):
         return all(part.holds(true) for part in self.parts)
 
     def reason(self, true: int) -> int | None:
-        """Some of these open conditions that make it true by themselves; None if all do not. It is
-        a minimal group unless conditions repeat."""
+        """Open conditions that make it true, minimal unless some repeat; None if all do not."""
         if not self.parts:
             is_true = not self.bits and not self.is_any
             return self.bits & true if is_true or self.bits & true else None
@@ -89,9 +86,8 @@ def simplified(expression: Expression, bit: Mapping[str, int], true: int, false:
 
 
 class GroupSearch:
-    """The groups of one problem's documents, by their places. To be closed. `formulas`: one a
-    document; `excluded`: for each condition those that are false where it is true. Methods raise
-    TooManyGroupsError."""
+    """The groups of a problem's documents, by index. To be closed. `formulas`: one a document;
+    `excluded`: what each condition makes false. Methods raise TooManyGroupsError."""
 
     def __init__(self, formulas: Sequence[Formula], excluded: Sequence[int]) -> None:
         self._formulas, self._excluded = formulas, excluded
@@ -132,8 +128,7 @@ class GroupSearch:
     def _unions(
         self, documents: Sequence[int], each: Sequence[Sequence[int]], group: int, excluded: int
     ) -> Iterator[int]:
-        """Unions of `group` and one group of each document that do not exclude each other; the
-        solver says before each step whether it leads to any."""
+        """Unions of `group` and one group of each document, without those that exclude another."""
         if not documents:
             yield group
             return

@@ -53,8 +53,7 @@ DocumentReach = Literal["satisfied", "open", "out of reach"]
 
 
 class Derivation(NamedTuple):
-    """Where a group comes from: ids of the documents, of the conditions that make their expressions
-    true, and of those that stay of them."""
+    """A group's documents, the conditions that make them true, and those that stay, by ids."""
 
     documents: tuple[str, ...]
     conditions: tuple[str, ...]
@@ -63,8 +62,7 @@ class Derivation(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """An answer with where it comes from. `sets`: ids of the documents of each set that it speaks
-    of."""
+    """An answer with where it comes from. `sets`: ids of the documents of each set."""
 
     answer: ConditionsAnswer
     sets: tuple[tuple[str, ...], ...]
@@ -86,8 +84,7 @@ class Standing:
 
 
 def solve(problem: ConditionsProblem) -> Solution:
-    """Raises ContradictionError (relations, or values with them, that cannot all hold) and
-    TooManyGroupsError."""
+    """Raises ContradictionError and TooManyGroupsError."""
     situation = _Situation(problem)
     count = len(problem.documents)
     sizes = {"q1": [1], "q2": [count], "q3": range(count, 0, -1)}[problem.kind]

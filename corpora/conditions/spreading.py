@@ -2,8 +2,7 @@
 
 Conditions are bits of integers, in document order. No relation makes a condition true because
 another is false, so that two facts say everything: `implied[x]`, the conditions that are true where
-x is, and which pairs conflict. Conditions can be true together if no two of those that they imply
-conflict.
+x is, and which pairs conflict. Conditions can be true together if no two that they imply conflict.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,8 +38,7 @@ class Spread(NamedTuple):
 
 
 class RelationNetwork:
-    """The relations of one problem. Raises ContradictionError for relations by which a condition
-    could never be true."""
+    """A problem's relations. Raises ContradictionError where a condition could never be true."""
 
     def __init__(self, problem: ConditionsProblem) -> None:
         # Conditions of other documents, whose values relations carry over, come after the own ones.
@@ -78,8 +76,7 @@ class RelationNetwork:
 
     @cached_property
     def subsumed_by(self) -> tuple[int, ...]:
-        """For each condition those beside which it is left out of a group: narrower ones, and
-        equivalent ones that come later."""
+        """For each condition those that leave it out of a group: narrower, or later equivalents."""
         beside = [0] * len(self.ids)
         for place, implied in enumerate(self.implied):
             for other in places(implied & ~(1 << place)):
@@ -116,10 +113,8 @@ class RelationNetwork:
                 out |= direct[place]
             conflicting.append(out)
         # Also false is what implies something false.
-        return tuple(
-            sum(1 << p for p, implied in enumerate(self.implied) if implied & out)
-            for out in conflicting
-        )
+        known = list(enumerate(self.implied))
+        return tuple(sum(1 << n for n, bits in known if bits & out) for out in conflicting)
 
 
 def places(bits: int) -> list[int]:
@@ -148,8 +143,7 @@ def _closure(count: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
 def _minimal(
     values: Mapping[str, bool], relations: Sequence[ConditionRelation]
 ) -> ContradictionError:
-    """A minimal part of values and relations that contradict each other: each is left out, the last
-    first, where the others still do."""
+    """A smallest contradiction, found by leaving out each value and relation, the last first."""
     from pysat.solvers import Minisat22
 
     number: dict[str, int] = {}

@@ -24,8 +24,7 @@ from branchwise.corpora.questions import Gold, Question, QuestionSet
 from branchwise.corpora.rows import DataRow
 
 _PLAIN = frozenset((str, bool, float))
-_NO_GOLD = "no-gold"
-"""No mistake where no question has gold answers."""
+_NO_GOLD = "no-gold"  # no mistake where no question has gold answers
 _MOST_OF_A_KIND = 1_000
 
 
@@ -190,10 +189,9 @@ class Mistake:
 
 
 class SetCheck(Loading):
-    """A pass over a set that collects mistakes, one question at a time. In memory are ids, and of
-    each kind of mistakes the first: a file of another form has the same one in every row.
-    `gold_of`: the gold that a task's questions need; raises InputError for an unknown task. `good`:
-    how many questions can be used, as they are or mended."""
+    """A pass over a set that collects mistakes, the first of each kind, one question at a time; in
+    memory are ids. `gold_of`: the gold that a task's questions need; raises InputError for an
+    unknown task. `good`: questions that can be used, as they are or mended."""
 
     is_strict = True
 

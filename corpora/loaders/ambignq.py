@@ -132,11 +132,8 @@ def asqa_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
             branches.append(Branch(name=reading, answers=(answer,)))
             contexts.append(pair.get("context"))
     named = uniquely_named(branches)
-    texts = {
-        branch.name: text
-        for branch, text in zip(named, contexts, strict=True)
-        if text and text != _NO_CONTEXT
-    }
+    pairs = zip(named, contexts, strict=True)
+    texts = {branch.name: text for branch, text in pairs if text and text != _NO_CONTEXT}
     return reader.made(
         id=reader.id(record.get("sample_id")),
         question=one_line(reader.question_text(record.get(name), f'"{name}"')),
@@ -163,13 +160,12 @@ class _CambigNqEntry(PublishedEntry):
 def cambignq_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of an entry of CAmbigNQ, with its clarification question.
 
-    Format: the JSON arrays `cq_train.json` and `cq_dev.json` (github.com/DongryeolLee96/AskCQ). A
-    branch is an option, its only answer what `clarification_answers` says at its place, aliases
-    included. Where the clarification question is not of the form, it has no options
-    (`meta["format_error"]` says why), and branches are named by the questions in `dqs`. `meta` also
-    keeps `clarification_question`, `dqs` and, where they are known, the titles and queries of the
-    annotators. A question that has not as many answers as options is left out, with a warning. The
-    files hold no passages.
+    Format: the JSON arrays `cq_train.json` and `cq_dev.json` (github.com/DongryeolLee96/AskCQ),
+    without passages. A branch is an option, its only answer what `clarification_answers` says at
+    its place, aliases included. Where the clarification question is not of the form, it has no
+    options (`meta["format_error"]` says why), and branches are named by the questions in `dqs`.
+    `meta` also keeps `clarification_question`, `dqs` and the titles and queries of the annotators.
+    A question with other numbers of answers and options is left out, with a warning.
     """
     return entry_question(_CambigNqEntry, record, at, lambda e, _: _cambignq_question(e, at))
 

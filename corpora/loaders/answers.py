@@ -11,8 +11,7 @@ from branchwise.corpora.loaders.source import RowPlace
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, GoldSet, Question
 
 _ANSWER, _BRANCH = names(ANSWER), names(BRANCH)
-_LIKE_TEXT = ("name", "answer", "value", "label")
-"""What an answer's text is called elsewhere."""
+_LIKE_TEXT = ("name", "answer", "value", "label")  # what an answer's text is called elsewhere
 _WRITE = 'write a text, a list of its forms, or {"text": ..., "aliases": [...]}'
 _WRITE_SETS = 'write a list of gold sets, each as "answers" or "branches" are'
 
@@ -79,8 +78,7 @@ class GoldReader:
     def keep(
         self, record: Mapping[str, Any], fields: frozenset[str], what: str, prefix: str, key: str
     ) -> None:
-        """Keep such fields of an answer, branch or passage under its name, `key`, with a number if
-        something else is kept under it."""
+        """Keep such fields of an answer, branch or passage under `key`, numbered if it is taken."""
         if fields.issuperset(record):
             return
         for name, value in self.unknown(record, fields, what, prefix):
@@ -162,9 +160,8 @@ class GoldReader:
             self.refuse("form", f'lacks "{name}"')
             return None
         if not isinstance(value, list | str | int | float) or isinstance(value, bool):
-            self.refuse(
-                "form", f'"{name}" is {json_kind(value)}', "it is a text or a list of texts"
-            )
+            remedy = "it is a text or a list of texts"
+            self.refuse("form", f'"{name}" is {json_kind(value)}', remedy)
             return None
         before = self.refused
         forms = value if isinstance(value, list) else [value]
@@ -178,8 +175,7 @@ class GoldReader:
         return (Branch(name=DEFAULT_BRANCH, answers=(answer,)),) if answer else ()
 
     def branches(self, value: Any, what: str = '"answers"') -> tuple[Branch, ...]:
-        """The branches in `answers`: one branch's answers, or an object of them by branch. `what`:
-        what holds them, for messages."""
+        """The branches in `answers`: one branch's answers, or an object. `what` holds them."""
         if not isinstance(value, dict):
             return (Branch(name=DEFAULT_BRANCH, answers=self.answers(value)),)
         if looks_like := single(value):
@@ -187,10 +183,8 @@ class GoldReader:
             self.refuse("answer-without-list", problem, "write a list around it")
             return ()
         self._check_names(list(value))
-        return tuple(
-            Branch(name=name, answers=self.answers(members, name))
-            for name, members in value.items()
-        )
+        branches = value.items()
+        return tuple(Branch(name=name, answers=self.answers(own, name)) for name, own in branches)
 
     def listed_branches(self, value: Any) -> tuple[Branch, ...]:
         """The branches in `branches`: a list of objects."""
@@ -223,8 +217,7 @@ class GoldReader:
         return tuple(gold_sets)
 
     def answers(self, value: Any, branch: str = DEFAULT_BRANCH) -> tuple[Answer, ...]:
-        """The answers of a branch: one answer, or a list of them. An answer is a text, a number, a
-        list of forms (its text, then its aliases), or an object."""
+        """The answers of a branch: each a text, a number, a list of forms, or an object."""
         members = value if isinstance(value, list) else [value]
         answers: list[Answer] = []
         by_text: dict[str, list[int]] = {}

@@ -1,7 +1,4 @@
-"""Entries of published files as models, and what is wrong with them in words.
-
-Those of CondAmbigQA and FanOutQA are read here.
-"""
+"""Entries of published files as models, and what is wrong with them: CondAmbigQA's, FanOutQA's."""
 
 import re
 from collections import Counter

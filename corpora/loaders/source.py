@@ -1,5 +1,4 @@
-"""A question set that is named (a file, FORM:PATH, FORM:hf:NAME, its fields), and what is noticed
-while it is read: mistakes, what was mended, what was kept."""
+"""A question set that is named, and what is noticed while it is read: mistakes, what was kept."""
 
 import shlex
 from collections import Counter, defaultdict
@@ -29,16 +28,14 @@ MENDED: Mapping[str, str] = {
 """The kinds of mistakes that have one remedy without a guess, and what it is."""
 _NAMED = 5
 _NAMED_FIELDS = 20
-_COUNTED = 1_000
-"""Fields that are counted one by one: a file may have others in every row."""
+_COUNTED = 1_000  # fields that are counted one by one: a file may have others in every row
 
 
 @dataclass(frozen=True)
 class QuestionSource:
     """A question set that is named: `text` as written, and what it says. `place`: the path, or the
-    set's name on the hub. `fields` and `separator`: of forms that take them, which column is which
-    field, and what stands between several answers in one text. `split`: of a file that has several,
-    the one to read."""
+    name on the hub. `fields`, `separator`: which column is which field, and what stands between
+    answers in one text, of forms that take them. `split`: the one to read, of several."""
 
     text: str
     form: QuestionForm
@@ -81,8 +78,7 @@ class QuestionSource:
         return [self.text, *fields, *([f"--separator={self.separator}"] if self.separator else [])]
 
     def rows(self, refuse: Refuse = raising, *, strict: bool = False) -> Iterator[DataRow]:
-        """Its rows, one at a time. What is no row goes to `refuse`, and what a person may have
-        overlooked if it is our own format, or `strict`."""
+        """Its rows. What is none goes to `refuse`, and oversights if our own format or `strict`."""
         if self.is_on_hub:
             return hub_rows(self.place)
         form, path = self.form, Path(self.place)
@@ -112,8 +108,7 @@ def _form_and_place(text: str) -> tuple[QuestionForm, str]:
 
 class Loading:
     """A question set as it is read for use: the first mistake raises. `rows`: read so far. Mistakes
-    of `MENDED` raise too where the file is in our own format, whose writer can mend it; of what
-    others published they are mended, and counted."""
+    of `MENDED` raise in our own format alone, whose writer can mend them; others are counted."""
 
     is_strict = False
 

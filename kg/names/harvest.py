@@ -117,9 +117,7 @@ _KINDS, _NAMES_A_KIND = 12, 6  # of an end, the commonest; of a kind, the label 
 _HEAD, _MODIFIER = 0.7, 0.35  # of the word for a kind, and beside it: no film is a film award
 _RARER = 0.97  # of the next kind, which is rarer
 _XSD = "http://www.w3.org/2001/XMLSchema#"
-_NUMBERS = frozenset(
-    f"{_XSD}{name}" for name in ("decimal", "integer", "int", "long", "double", "float")
-)
+_NUMBERS = frozenset(_XSD + n for n in ("decimal", "integer", "int", "long", "double", "float"))
 # What values are called and asked for with.
 _DATE, _NUMBER = ("date", "year", "day", "time", "when"), ("number", "many", "much", "count")
 _PERSON, _PLACE = ("person", "people", "who", "whom", "whose"), ("place", "location", "where")
@@ -170,10 +168,7 @@ def ends_of(connection: sqlite3.Connection, properties: Iterable[int]) -> dict[i
     if connection.execute(_TABLE).fetchone() is None:
         return {}
     rows = connection.execute(_ENDS, (json.dumps(list(properties)),))
-    return {
-        number: PropertyEnds(_weighed(subjects), _weighed(values))
-        for number, subjects, values in rows
-    }
+    return {number: PropertyEnds(*map(_weighed, ends)) for number, *ends in rows}
 
 
 @lru_cache(maxsize=4_096)
@@ -213,9 +208,8 @@ def _asked(values: Iterable[str], literals: set[str]) -> list[str]:
 
 
 class Harvest:
-    """The counts of a pass besides the things themselves. `sampled`: some statements of each
-    property, by its id. `used`: how often an id is an object; emptied by `take_used`, since there
-    may be millions."""
+    """The counts of a pass besides the things. `sampled`: some statements of each property, by id.
+    `used`: how often an id is an object; emptied by `take_used`: there may be millions."""
 
     def __init__(self, store: "pyoxigraph.Store") -> None:
         self._store = store
@@ -243,8 +237,7 @@ class Harvest:
         return sorted((short_id(iri), count) for iri, count in used.items() if not is_internal(iri))
 
     def usage(self) -> dict[str, int]:
-        """How often each property is used. A statement that a graph has both plain and with its
-        node counts once; qualifiers count separately."""
+        """How often each property is used, a statement and its node once, qualifiers apart."""
         parts: dict[str, Counter[str]] = {}
         for iri, count in self.predicates.items():
             predicate = wikidata_predicate(iri)

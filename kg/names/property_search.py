@@ -27,8 +27,7 @@ _MISSED, _UNASKED = 0.6, 0.4  # of words that only the text has, and that only t
 
 
 class MeantProperty(NamedTuple):
-    """A property by its number in the tables, and the number of the name that was found. `near`:
-    the property is only like the text."""
+    """A property and a name of it, by their numbers. `near`: it is only like the text."""
 
     property: int
     name: int
@@ -151,8 +150,8 @@ def _scored(
     missed = sum(weights) - shared
     unasked = max(0.0, sum(map(_weight, name.words)) - sum(map(mul, weights, own)))
     telling = [word.text for word in words if word.tells]
-    told = (part > _SAID for word, part in zip(words, parts, strict=True) if word.tells)
-    sure = max(own) > _SAID and all(told)
+    clear = (part > _SAID for word, part in zip(words, parts, strict=True) if word.tells)
+    sure = max(own) > _SAID and all(clear)
     total = shared + _MISSED * missed + _UNASKED * unasked
     return _Scored(not (sure or covers(name, telling)), shared / total if total else 0.0, name)
 
@@ -252,8 +251,7 @@ def properties(connection: sqlite3.Connection, meant: Sequence[MeantProperty]) -
 def bearers(
     connection: sqlite3.Connection, kind: SearchKind, meant: Sequence[Meant]
 ) -> list[Match]:
-    """Those who bear the names, most statements first, each under the first name it bears. If the
-    words of a hint apply to none of them, all are only near."""
+    """Bearers of the names, most statements first; all near, if no hint's words apply."""
     borne: dict[Meant, list[_Bearer]] = {}
     for name in meant:
         most = _TOLD_APART if name.hint else MAX_BEARERS

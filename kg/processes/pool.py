@@ -40,9 +40,7 @@ WAIT = 3
 _FEWEST, _MOST = 2, 8
 _STARTING_SECONDS = 120.0
 _CLOSING_SECONDS = 60.0
-_LONGEST_WAIT = 1e6
-"""Seconds; the system takes no more milliseconds than fit 31 bits."""
-
+_LONGEST_WAIT = 1e6  # seconds; the system takes no more milliseconds than fit 31 bits
 _LATE = "There was no time left to find out why nothing matches."
 
 
@@ -148,8 +146,7 @@ class _Turns:
 
 class Pool:
     """Query processes over one graph folder, or over none: then they only prepare queries. Without
-    `workers`, as many as there are processors, at least 2 and at most 8. `sha256`: of the graph
-    that the folder must still hold whenever a process opens it."""
+    `workers`, one a processor, 2 to 8. `sha256`: of the graph that the folder must still hold."""
 
     def __init__(
         self,
@@ -171,9 +168,8 @@ class Pool:
         self._turns = _Turns(self._workers)
 
     def query(self, sparql: str, seconds: float) -> QueryResult:
-        """A query's rows, and if there are none, why. Raises KgError. `seconds` limit the query and
-        the explanation. Before that it waits for a free process for three times as long: with many
-        concurrent queries, most take far less than they may."""
+        """A query's rows, and if there are none, why. Raises KgError. `seconds` limit query and
+        explanation, and three times as long the wait: most take far less than they may."""
         answer = cast(QueryResult, self._ask(sparql, seconds, WAIT * seconds))
         rows = (tuple(None if cell is None else Term(*cell) for cell in r) for r in answer.rows)
         return replace(answer, rows=tuple(rows))

@@ -38,8 +38,7 @@ MAX_LABELS = 16 * 2**20
 
 def run(store: Store, names: NameIndex, prepared: Prepared) -> QueryResult:
     """Run a query; the rows' labels beside them, and what it names that the graph lacks. Terms are
-    plain tuples of their fields, which pickle ten times as fast. Raises KgError if Oxigraph cannot
-    parse or evaluate the query, or read the store."""
+    tuples, which pickle faster. Raises KgError for what Oxigraph cannot parse, evaluate or read."""
     boolean = None
     variables: tuple[str, ...] = ()
     rows: list[tuple[Any, ...]] = []
@@ -56,13 +55,12 @@ def run(store: Store, names: NameIndex, prepared: Prepared) -> QueryResult:
     except SyntaxError as error:
         raise KgError("syntax", f"The query could not be read: {error.msg}") from None
     except OSError:
-        raise KgError(
-            "damaged", "The graph's store cannot be read: the user must build the graph again."
-        ) from None
+        message = "The graph's store cannot be read: the user must build the graph again."
+        raise KgError("damaged", message) from None
     except (ValueError, RuntimeError) as error:
         raise KgError("resources", f"The query could not be evaluated: {error}") from None
     iris = {cell[0] for row in rows for cell in row if cell is not None and cell[1] == "iri"}
-    notes = [cut(note) for note in _unknown_numbers(prepared.mentioned, prepared, names)]
+    notes = [cut(note) for note in _unknown_ids(prepared.mentioned, prepared, names)]
     if not complete and not rows:
         notes.append("The first row alone is too long: ask for fewer columns.")
     labels = short_labels(names.labels(iris))
@@ -83,7 +81,6 @@ def short_labels(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _bounded(solutions: Iterable[Any], width: int) -> tuple[list[tuple[Any, ...]], bool]:
-    """Rows in order, and whether that is all of them."""
     rows: list[tuple[Any, ...]] = []
     size = 0
     for solution in islice(solutions, MAX_ROWS + 1):
@@ -171,7 +168,7 @@ def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> lis
     patterns = prepared.patterns[:_MOST_PATTERNS]
     barren = [i for i, pattern in enumerate(patterns) if not _holds(store, pattern)]
     needed = [mention for mention in prepared.mentioned if mention.pattern in barren]
-    if fatal := _unknown_numbers(needed, prepared, names):
+    if fatal := _unknown_ids(needed, prepared, names):
         raise KgError("unknown", " ".join(fatal))
     if barren:
         return [_alone(patterns[i], store, names) for i in barren[:MAX_SENTENCES]]
@@ -181,7 +178,6 @@ def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> lis
 
 
 def _explain_branches(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
-    """Sentences on what the sides of a UNION, or the only subquery, do not match."""
     sides = prepared.alternatives
     single = len(sides) == 1
     notes: list[str] = []
@@ -238,9 +234,7 @@ def _clash(patterns: Sequence[str], store: Store) -> str:
     return ""
 
 
-def _unknown_numbers(
-    mentioned: Sequence[Mention], prepared: Prepared, names: NameIndex
-) -> list[str]:
+def _unknown_ids(mentioned: Sequence[Mention], prepared: Prepared, names: NameIndex) -> list[str]:
     """A sentence for each number that the graph lacks, at most three; then how many more."""
     first: dict[str, Mention] = {}
     for mention in mentioned:

@@ -140,8 +140,7 @@ def too_busy(seconds: float | None) -> RetryLaterError:
 
 
 def asked_wait(reply: HttpReply) -> float | None:
-    """Seconds that the server asked to wait, or None. Wikidata's servers also write "Please retry
-    in 9 seconds" into the page itself."""
+    """Seconds that the server asked to wait, in a header or, as Wikidata's, the page; or None."""
     asked = retry_after(reply.headers)
     written = re.search(rb"retry in (\d{1,6}) seconds", reply.body)
     return float(written[1]) if asked is None and written else asked

@@ -58,8 +58,7 @@ _NUMBERED = re.compile(r"http://www\.wikidata\.org/(?:entity/|prop/(?:[a-z-]+/)*
 
 
 class Mention(NamedTuple):
-    """A Wikidata number in a query. `pattern`: of the required pattern that it is in, None
-    elsewhere. `variables`: in the same triple pattern."""
+    """A Wikidata number in a query, with its required `pattern` and its triple's `variables`."""
 
     id: str
     iri: str
@@ -105,8 +104,7 @@ def _joined(where: GroupPattern) -> list[GroupPattern]:
 
 
 def _within(group: GroupPattern, outside: set[str]) -> list[list[Triple]]:
-    """The patterns of a branch or subselect, each way to match it. Variables that a subselect hides
-    get other names, lest they be taken for those outside."""
+    """The patterns of a branch or subselect, each way to match it, hidden variables renamed."""
     inside = group if group.select is None else group.select.where
     patterns = required(inside)
     ways = [patterns] if patterns else alternatives(inside) or [[]]
@@ -244,11 +242,10 @@ class Prepared:
     those of the outermost group and of plain groups in it. `mentioned`: Wikidata numbers in it.
 
     `alternatives`: to explain an empty result where `patterns` says too little, the patterns of
-    each branch of the first UNION of these groups, else those of their only subselect. Every
-    solution matches all the patterns of one alternative, together with `patterns`; a variable that
-    a subselect hides is called otherwise than one outside. () where there is neither, and an
-    alternative () asks for no pattern (a branch of VALUES). A Wikidata number in them is a
-    `Mention` without `pattern`.
+    each branch of the first UNION of these groups, else those of their only subselect, of which
+    every solution matches one, together with `patterns`. Hidden variables have other names. ()
+    where there is neither; an alternative () asks for no pattern (a branch of VALUES). A Wikidata
+    number in them is a `Mention` without `pattern`.
     """
 
     text: str
@@ -288,9 +285,8 @@ def prepare(text: str) -> Prepared:
 
 def _tidy(text: str) -> str:
     if len(text.encode("utf-8", "replace")) > MAX_QUERY_BYTES:
-        raise KgError(
-            "refused", f"the query is longer than {MAX_QUERY_BYTES} bytes: ask for less at once"
-        )
+        message = f"the query is longer than {MAX_QUERY_BYTES} bytes: ask for less at once"
+        raise KgError("refused", message)
     fenced = _FENCE.search(text)
     text = (fenced[1] if fenced else text).lstrip("\ufeff").rstrip().rstrip(";")
     text = re.sub(r"\A\s*sparql\b(?!\s*:)", "", text, flags=re.IGNORECASE)
@@ -309,12 +305,9 @@ def _tidy(text: str) -> str:
 
 
 def _runnable(text: str, tokens: list[Token], comments: list[Span], reader: Reader) -> Edits:
-    """The edits that make a text run, its labels supplied. Raises KgError.
-
-    A text that parses without look-ups of labels and not with them runs without: a label is a
-    convenience. Errors are those of the text without, because its places are the asker's; so is
-    the tree, because rdflib's parser takes twice as long over the look-ups as over the rest.
-    """
+    """The edits that make a text run, its labels supplied. Raises KgError. Where look-ups of labels
+    do not parse, it runs without them. Errors have the places of the text without;
+    so has the tree: rdflib's parser takes twice as long over look-ups as over the rest."""
     plain = _edits(text, tokens, comments, reader)
     edits = _edits(text, tokens, comments, reader)
     # The innermost select gets its labels first.
@@ -335,7 +328,6 @@ def _runnable(text: str, tokens: list[Token], comments: list[Span], reader: Read
 
 
 def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader) -> Edits:
-    """What has to change in a text, but for labels."""
     edits = Edits(text)
     missing = reader.names.missing
     edits.insert(0, "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in sorted(missing.items())))
@@ -349,8 +341,8 @@ def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader)
 
 
 def _tree(edits: Edits) -> Any:
-    """rdflib's syntax tree of the new text. Raises KgError. The parser takes some thirty frames a
-    bracket: on a thread of its own it has as many as any, however deep its caller stands."""
+    """rdflib's syntax tree of the new text. Raises KgError. A thread of its own has frames for the
+    parser, which takes some thirty a bracket, however deep its caller stands."""
     from pyparsing import ParseBaseException
     from rdflib.plugins.sparql.parser import parseQuery
 
@@ -358,8 +350,7 @@ def _tree(edits: Edits) -> Any:
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(parseQuery, edits.apply()).result()
     except RecursionError:
-        raise KgError(
-            "resources", "the query nests too deep: write it with fewer brackets"
-        ) from None
+        message = "the query nests too deep: write it with fewer brackets"
+        raise KgError("resources", message) from None
     except ParseBaseException:
         raise not_sparql(edits.text) from None

@@ -30,9 +30,8 @@ from branchwise.kg.sparql.tokens import (
 def objection(text: str) -> str:
     """What Oxigraph's parser says against a query; "" where it has nothing to say.
 
-    The query is not evaluated: `Store.query` evaluates what it can at once, and would ask a server
-    for a SERVICE clause even on an empty store, so it is given options that it refuses, which it
-    looks at after parsing.
+    It is given options that it refuses after parsing: `Store.query` would evaluate what it can at
+    once, and ask a server for a SERVICE clause even on an empty store.
     """
     import pyoxigraph
 
@@ -52,8 +51,7 @@ _MISSING = (
     *("1", "1 1", "(1)", "1 AS ?v_", "= 1", "()", "{ }", "* { }", "{ ?v_ ?w_ ?u_ }"),
     *("BY ?v_", "EXISTS { }", "<a:b>", ": <a:b>"),
 )
-_FURTHEST = 40
-"""Tokens before the place that Oxigraph names at which a fault is looked for."""
+_FURTHEST = 40  # tokens before the place that Oxigraph names at which a fault is looked for
 _MOST_TOKENS = 600
 
 
@@ -236,16 +234,10 @@ def check_start(text: str, tokens: list[Token], names: QueryPrefixes) -> None:
         if first.says("PREFIX", "BASE"):
             remedy = "a declaration is PREFIX name: <http://...>, with angle brackets"
         raise syntax_error(text, first.start, remedy)
-    if names.unknown:
-        token = names.unknown[0]
-        prefix = token.text.partition(":")[0]
-        raise syntax_error(
-            text,
-            token.start,
-            f'the prefix "{prefix}:" is not declared. Known without PREFIX: '
-            + ", ".join(KNOWN)
-            + "; or write the IRI in full, <http://...>",
-        )
+    for token in names.unknown:
+        declare = f'the prefix "{token.text.partition(":")[0]}:" is not declared'
+        known = f"Known without PREFIX: {', '.join(KNOWN)}; or write the IRI in full, <http://...>"
+        raise syntax_error(text, token.start, f"{declare}. {known}")
 
 
 def explain(edits: Edits, message: str, selects: list[SelectQuery]) -> KgError:
@@ -274,7 +266,6 @@ def not_sparql(text: str) -> KgError:
 
 
 def _meant(edits: Edits, offset: int, remedy: str, selects: list[SelectQuery]) -> KgError:
-    """The error of a query that is well formed and makes no sense."""
     if "{column}" not in remedy:
         return syntax_error(edits.text, edits.origin(offset), remedy)
     for select in selects:
@@ -309,38 +300,28 @@ _FUNCTION = (
 
 _CLAUSE = re.compile(r"(?i)(?<=s)e(?=rvice)|(?<=g)r(?=aph)|(?<=f)r(?=om)")
 _AMBIGUOUS = re.compile(r"<(?!https?://)[^>]*['#]")
-"""Here `?a<?b#>` is a variable and an IRI, as the longest match; to other parsers it may be a
-comparison and a comment."""
+"""`?a<?b#>` is a variable and an IRI here; to others it may be a comparison and a comment."""
 
 
 def check_depth(tokens: list[Token]) -> None:
     """Refuse what nests deeper than the parsers can follow. Raises KgError."""
     if depth(tokens) > MAX_DEPTH:
-        raise KgError(
-            "resources",
-            f"the query nests more than {MAX_DEPTH} brackets deep: "
-            "write it with fewer, or ask in several queries",
-        )
+        message = f"the query nests more than {MAX_DEPTH} brackets deep: write it with fewer"
+        raise KgError("resources", f"{message}, or ask in several queries")
 
 
 def check_steps(tokens: list[Token], patterns: int) -> None:
     """Refuse a query of too many patterns, with steps of paths. Raises KgError."""
     if patterns + sum(token.says("/") for token in tokens) > MAX_STEPS:
-        raise KgError(
-            "resources",
-            f"the query has more than {MAX_STEPS} triple patterns and steps of paths: "
-            "ask in several queries",
-        )
+        message = f"the query has more than {MAX_STEPS} triple patterns and steps of paths"
+        raise KgError("resources", f"{message}: ask in several queries")
 
 
 def check_size(characters: int) -> None:
     """Refuse a query that has become too long. Raises KgError."""
     if characters > MAX_PREPARED:
-        raise KgError(
-            "resources",
-            "the query asks for too many labels, descriptions and aliases at once: "
-            "leave some out, or ask in several queries",
-        )
+        message = "the query asks for too many labels, descriptions and aliases at once"
+        raise KgError("resources", f"{message}: leave some out, or ask in several queries")
 
 
 def check_tokens(tokens: list[Token], names: QueryPrefixes) -> None:
@@ -380,11 +361,8 @@ def check_reading(text: str) -> None:
 
 def check_tree(tree: Any) -> None:
     """Refuse the same, as rdflib's parser reads the text that will run. Raises KgError."""
-    prefixes = {
-        str(part.get("prefix") or ""): str(part.iri)
-        for part in tree[0]
-        if part.name == "PrefixDecl"
-    }
+    declared = (part for part in tree[0] if part.name == "PrefixDecl")
+    prefixes = {str(part.get("prefix") or ""): str(part.iri) for part in declared}
     for node in _nodes(tree):
         if node.name == "ServiceGraphPattern":
             _refuse(_ALONE)

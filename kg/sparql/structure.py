@@ -1,8 +1,7 @@
 """What a query is made of: prefixes, selects, groups, triple patterns; each knows where it stands.
 
-A reader that forgives: text that is no SPARQL gives some structure, and its errors are left to the
-parsers that check the grammar. What is needed here, and what their trees do not give, is where each
-part stands in the text.
+Text that is no SPARQL gives some structure, too: its errors are left to the parsers that check the
+grammar, whose trees do not say where each part stands.
 """
 
 import re
@@ -57,9 +56,8 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 class QueryPrefixes:
-    """How the names of one query are written in full. `declared`: the prefixes that the query
-    declares (the last declaration counts), with what it leaves to `KNOWN` beside them; `unknown`:
-    tokens whose prefix is in neither."""
+    """How a query's names are written in full. `declared`: its own prefixes (the last declaration
+    counts); `missing`: those of `KNOWN` that it uses; `unknown`: tokens with another."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.base = ""
@@ -154,8 +152,7 @@ GroupKind = Literal["where", "plain", "optional", "union", "minus", "exists", "g
 
 @dataclass(frozen=True)
 class Triple:
-    """A triple pattern. `text`: with full IRIs; `tokens`: what it is written with; `start`: of its
-    property, in characters."""
+    """A triple pattern. `text`: with full IRIs; `tokens`: as written; `start`: of its property."""
 
     text: str
     subject: str
@@ -175,10 +172,9 @@ class GroupPattern:
     """What stands between two braces. `start`: of the first; `end`: past the last, in characters.
 
     `reads`: variables in its own FILTERs and BINDs; `before`: where the first BIND begins that
-    reads a variable; `sets`: variables that its BINDs and VALUES bind; `always`: those
-    that VALUES bind in every row; `head`: where the word before the first brace begins;
-    `open_before`: a triple pattern ends there, without a dot; `filters`: its FILTERs, with what
-    these read.
+    reads a variable; `sets`: variables that its BINDs and VALUES bind; `always`: those that VALUES
+    bind in every row; `head`: where the word before the first brace begins; `open_before`: a triple
+    pattern ends there, without a dot; `filters`: its FILTERs, with what these read.
     """
 
     kind: GroupKind

@@ -40,9 +40,8 @@ YOUR = "{your}"
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing that can be true of a person: that their value is one that it `means`, of all that
-    people can have ("" where they may have none). `facet` is its domain's; `names` stand in each of
-    its phrases: proper names, numbers, kinds of things."""
+    """One thing that can be true of a person: their value is one that it `means`, of all that
+    people can have ("": none). `names` (also numbers, kinds of things) stand in each phrase."""
 
     facet: str
     means: frozenset[str]

@@ -208,10 +208,8 @@ def _stated(place: int, sentence: DraftSentence) -> Expression:
             return any_of(atoms[0], all_of(*atoms[1:]))
 
 
-_PER_DOCUMENT = (5, 8)
-"""Conditions of a document, alternatives among them."""
-_CORE = (4, 6)
-"""How many of them are about core facets. They are not among alternatives."""
+_PER_DOCUMENT = (5, 8)  # conditions of a document, alternatives among them
+_CORE = (4, 6)  # how many of them are about core facets. They are not among alternatives
 _SOME_SHARE, _TWO_WAYS = 0.5, 0.1
 """The shares of documents that end in alternatives, and that have two lists, one of them enough."""
 _SHAPES: dict[Shape, int] = {"one": 15, "both": 2, "either": 2, "either_both": 1}
@@ -233,8 +231,7 @@ class _Deck(Generic[_Dealt]):
 
 
 class DocumentDraw:
-    """Draws a domain's documents. Each is about some facets, each once: no two of its claims are
-    related. No line around the conditions comes in two of them."""
+    """Draws a domain's documents, each about some facets, once each. No line comes in two."""
 
     def __init__(self, domain: DocumentDomain, rng: Random) -> None:
         self._texts, self._rng = domain.texts, rng

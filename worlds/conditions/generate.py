@@ -25,8 +25,7 @@ from branchwise.worlds.conditions.drafts import DocumentDraw, DraftDocument, fil
 
 def single_documents(whole: ConditionsSet, seed: int) -> ConditionsSet:
     """As many scenarios, drawn from all pairs of a scenario and one of its documents, in order.
-    Each keeps the parts that tell a value of the document's own conditions, and those that tell
-    none at all."""
+    Each keeps the parts that tell values of the document's own conditions, or none at all."""
     pairs = [(scenario, id) for scenario in whole.scenarios for id in scenario.documents]
     chosen = sorted(Random(f"{seed}/control").sample(range(len(pairs)), len(whole.scenarios)))
     scenarios = []
@@ -43,19 +42,16 @@ def single_documents(whole: ConditionsSet, seed: int) -> ConditionsSet:
 
 
 GENERATOR = 2
-"""Raised when the same settings make other questions. Files without it are of the first, in which
-all documents could be had together as a rule."""
+"""Raised when the same settings make other questions; files without it are of the first."""
 PER_GROUP = 10
 """How many scenarios are drawn for a group of documents."""
 TRUE_SHARE = 0.75
 """How often a value is true."""
 MOST_ALL = 0.05
-"""The greatest share of scenarios in which all documents can be had together, as in published ones:
-so rare that whoever counts the documents is mostly wrong."""
+"""The greatest share of scenarios that grant all documents: as rare as in published ones."""
 _RELEVANT = {1: 413, 2: 158, 3: 51, 4: 29, 5: 11}
 _IRRELEVANT = {0: 27, 1: 149, 2: 51, 3: 21, 4: 6, 5: 3, 6: 1}
-"""How many conditions of each of the group's documents, and of others, are mentioned: counts of
-published scenarios."""
+"""How many conditions of each document of a group, and of others, published scenarios mention."""
 
 
 class ClaimMention(NamedTuple):
@@ -115,8 +111,7 @@ class ScenarioDraw:
         return self._rng.choices(list(weights), list(weights.values()))[0]
 
     def _chosen(self, group: Sequence[str]) -> dict[str, Claim]:
-        """Conditions by id, in the order in which they are mentioned. Those of the domain's other
-        documents are about what the group's ask nothing about."""
+        """Conditions by id, as they are mentioned: the group's, and others that it never asks."""
         chosen: dict[str, Claim] = {}
         for id in group:
             claims = self._documents[id].claims
@@ -156,9 +151,8 @@ _PUBLISHED = PUBLISHED_MDCR.groups
 
 @dataclass(frozen=True)
 class MdcrSettings:
-    """How much is to be made. Raises InputError for what cannot be. `documents` are of all domains
-    in turn; `groups` have sizes in the published shares; `scenarios`: at most so many; None: all
-    that come about."""
+    """How much is to be made: `documents` of all domains in turn, `groups` of sizes in published
+    shares, at most so many `scenarios` (None: all). Raises InputError for what cannot be."""
 
     documents: int = 40
     groups: int = sum(_PUBLISHED.values())
@@ -174,17 +168,14 @@ class MdcrSettings:
         fewest = self.documents // len(DOMAINS)
         for size, count in sizes(self.groups).items():
             if count > len(DOMAINS) * comb(fewest, size):
-                raise InputError(
-                    f"{self.documents} documents do not make {count} groups of {size}",
-                    remedy="ask for more documents or fewer groups",
-                )
+                problem = f"{self.documents} documents do not make {count} groups of {size}"
+                raise InputError(problem, remedy="ask for more documents or fewer groups")
 
 
 @dataclass(frozen=True)
 class DraftSet:
-    """Everything before it is put into a file; `tries`: scenarios that were drawn, before those
-    were left out that contradict themselves, have answers without end, or would make too many in
-    which all documents can be had."""
+    """Everything before it is put into a file; `tries`: scenarios that were drawn, also those that
+    contradict themselves, have endless answers, or are too many that grant all documents."""
 
     documents: tuple[DraftDocument, ...]
     relations: tuple[ConditionRelation, ...]

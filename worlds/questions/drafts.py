@@ -23,8 +23,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Move:
-    """A relation in one direction, with the types at both ends. `own`: it is of the domain itself,
-    not of what all domains have in common."""
+    """A relation in one direction, with the types at both ends. `own`: of the domain itself."""
 
     relation: str
     inverse: bool
@@ -40,9 +39,8 @@ class Move:
 
 @dataclass(frozen=True)
 class Moves:
-    """The moves and filters of one domain. `own` are names of the domain's relations, `shared`
-    those of what all domains have in common. Relations that the schema cannot put into words are
-    left out."""
+    """The moves and filters of one domain. `own` names the domain's relations, `shared` those that
+    all domains have. Relations that the schema cannot put into words are left out."""
 
     schema: Schema
     own: Collection[str]
@@ -79,9 +77,8 @@ class Moves:
 
     def onward(self, types: Types) -> Sequence[Move]:
         """Moves that every member may have."""
-        return self._kept(
-            "onward", types, lambda: [m for m in self.all if set(types) <= set(m.sources)]
-        )
+        every = self.all
+        return self._kept("onward", types, lambda: [m for m in every if {*types} <= {*m.sources}])
 
     def towards(self, types: Types) -> Sequence[Move]:
         """Moves that lead to entities that may be among some of these types."""
@@ -108,10 +105,10 @@ class Moves:
         """Both types together; none where no word covers them: no parent, and neither side."""
         both = tuple(name for name in self.schema.concrete if name in {*first, *second})
         parents = (name for name in self.schema.types if name not in self.schema.concrete)
-        covered = len(both) == 1 or any(
-            all(self.schema.is_a(name, parent) for name in both) for parent in parents
-        )
-        return both if both in (first, second) or covered else ()
+        if both in (first, second) or len(both) == 1:
+            return both
+        is_a = self.schema.is_a
+        return both if any(all(is_a(name, parent) for name in both) for parent in parents) else ()
 
 
 Sets = tuple[frozenset[str], ...]
@@ -219,13 +216,11 @@ def sizes(sets: Sequence[frozenset[str]]) -> list[int]:
 _ROUND_YEARS = ((80, 10), (16, 5))
 """Where years range so widely, bounds are multiples of the second number."""
 
-_BETWEEN = 0.2
-"""The share of date conditions with two bounds."""
+_BETWEEN = 0.2  # the share of date conditions with two bounds
 
 
 def conditions(relation: Relation, values: Neighbours, rng: Random) -> Iterator[Condition]:
-    """Conditions that may divide the members, likely ones first; few, and perhaps none. `values`:
-    of each member that has any."""
+    """A few conditions that may divide the members, likely ones first. `values`: of each member."""
     every = chain.from_iterable(values.values())
     match relation.value_kind:
         case "date":

@@ -31,8 +31,7 @@ from branchwise.worlds.questions.statements import (
 TYPE, OCCUPATION = "P31", "P106"
 RelatedValues = dict[str, tuple[str, ...]]
 """By member."""
-_NONE = np.uint32(2**32 - 1)
-"""Above all numbers of texts."""
+_NONE = np.uint32(2**32 - 1)  # above all numbers of texts
 _MEMBERS_AT_HAND = 2**18
 
 
@@ -94,8 +93,7 @@ class KgFacts:
 
     @classmethod
     def load(cls, path: Path, schema: Schema, keep: Path | None = None) -> "KgFacts":
-        """From the folder of a built graph (or a world that has one), or a file of triples. See
-        `Statements.load`. Raises InputError where there is neither."""
+        """From a built graph's (or its world's) folder, or triples: see `Statements.load`."""
         used = (relation.property for relation in schema.relations.values())
         return cls(Statements.load(path, (TYPE, OCCUPATION, *used), keep), schema)
 
@@ -198,8 +196,7 @@ class KgFacts:
 
 
 class _Way(NamedTuple):
-    """Where a relation leads: those of `members[n]`, the last of which is `_NONE`, are
-    `values[starts[n]:starts[n + 1]]`."""
+    """Those of `members[n]` are `values[starts[n]:starts[n + 1]]`; the last member is `_NONE`."""
 
     members: np.ndarray
     starts: np.ndarray

@@ -129,12 +129,10 @@ _BENCHMARK = "deepambigqa"
 """Whose form the questions have. They are none of its own, which `generated` says."""
 
 _FEW_ANSWERS = {1: 0.11, 2: 0.38, 3: 0.65}
-"""The share of questions with so few answers that is kept: most that the facts offer are small,
-published ones have nine answers on average."""
+"""The share of questions with so few answers that is kept: published ones have nine on average."""
 
 _FEW_READINGS = {2: 0.15, 3: 0.6}
-"""The share of ambiguous questions with so few readings that is kept: published ones have 3.3 on
-average, with ten answers in all, which need no help."""
+"""The share of ambiguous questions with so few readings that is kept: published ones have 3.3."""
 
 _VARIANTS = 1_000
 
@@ -246,8 +244,7 @@ class _Generator:
         return self._assembly.question(number, wording.text, readings, meta, ambiguous=ambiguous)
 
     def _chosen(self, plan: Plan, focus: Focus, least: int) -> tuple[Focus, str]:
-        """The candidate that a model chooses, and by whom it is chosen: where it names none, what
-        was drawn stays."""
+        """The candidate that a model chooses, and who chose: where it names none, the draw."""
         candidates = self._focuses.candidates(focus, least)
         listed = [
             f"{c.name}: {'; '.join(map(self._naming, c.entities))}" if c.ambiguous else c.name
@@ -315,8 +312,7 @@ class _Generator:
         return readings
 
 
-_DIFFERENT = 0.6
-"""How many different answer sets there are at least, as a share of the readings."""
+_DIFFERENT = 0.6  # how many different answer sets there are at least, as a share of the readings
 
 
 def check_form(plan: Plan) -> None:
@@ -393,8 +389,7 @@ def _changed(step: PlanStep, place: int, sets: Sequence[frozenset[str]], facts: 
 
 
 def check_answers(answers: Sequence[Members], limits: PlanLimits, *, ambiguous: bool) -> None:
-    """Answers there are, not too many in all, and different ones where a name has several readings.
-    `answers`: of each reading that has any."""
+    """Refuse none, too many in all, and alike ones of a name's readings. `answers`: of each."""
     if not answers:
         raise RejectedError("no answers")
     if ambiguous and len(answers) < 2:

@@ -66,8 +66,7 @@ class Template:
     weight: float
 
     def parts(self) -> Iterator[tuple[str, str]]:
-        """Its operations in order: one that takes a single set with "", one that takes two with
-        the letters that its second set is made by."""
+        """Its operations in order, each with the letters that its second set is made by, or ""."""
         operand = ""
         for letter in self.letters[1:]:
             if letter in SET_OPERATIONS:
@@ -101,8 +100,7 @@ class TemplateDraw:
         self._accepted[template.letters] += 1
 
 
-_PARALLEL = 0.6
-"""How often a second set begins with the relation that the first one ends with."""
+_PARALLEL = 0.6  # how often a second set begins with the relation that the first one ends with
 
 
 @dataclass(frozen=True)
@@ -225,17 +223,11 @@ class Operands:
 
 
 _MOVES_TRIED = 6
-_WIDE = 0.8
-"""How often the widest of the moves is taken where later steps narrow the set."""
-
+_WIDE = 0.8  # how often the widest of the moves is taken where later steps narrow the set
 _FILTERS_TRIED = 4
 _OPERANDS_TRIED = 4
-_SWAMPS = 1.5
-"""A set so many times larger, added to the readings' own, would make them all alike."""
-
-_AWARDS_FIRST = 0.2
-"""How often an award is tried before other filters, which divide more sets."""
-
+_SWAMPS = 1.5  # a set so many times larger, added to the readings' own, would make them all alike
+_AWARDS_FIRST = 0.2  # how often an award is tried before other filters, which divide more sets
 _SET_STEPS = {"U": Union, "I": Intersection, "D": Difference}
 
 

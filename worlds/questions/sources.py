@@ -1,5 +1,4 @@
-"""What questions are made from: how many are asked for, the facts of a world or another graph, and
-the passages that state them."""
+"""What questions are made from: their number, the facts of a graph, passages that state them."""
 
 from array import array
 from collections import Counter
@@ -29,6 +28,7 @@ from branchwise.worlds.questions.plans import (
     Filter,
     GroupBy,
     Join,
+    Members,
     Plan,
     PlanExecution,
     Union,
@@ -77,8 +77,7 @@ class Settings:
 @dataclass
 class GenerationTally:
     """What became of all tries. `rejected`: by reason; `exhausted`: domains that were given up;
-    `choices`: what plans are about, by `model` and, where it chose none of the candidates, `draw`.
-    """
+    `choices`: plans that a `model` chose an entity for and, where it named none, the `draw`."""
 
     accepted: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
@@ -93,9 +92,8 @@ class GenerationTally:
 def world_domains(
     world: Sequence[str], chosen: Sequence[str]
 ) -> tuple[dict[str, Collection[str]], tuple[str, ...]]:
-    """The relations of each chosen domain of a world, and those that all domains have. A relation
-    is of a domain when there is none without it. Raises InputError for a domain that the world does
-    not have."""
+    """The relations of each chosen domain (those that a world without it lacks), and those that all
+    domains have. Raises InputError for a domain that the world does not have."""
     if unknown := [name for name in chosen if name not in world]:
         remedy = f"choose among {', '.join(world)}"
         raise InputError(f"the world has no domain {unknown[0]!r}", remedy=remedy)
@@ -115,8 +113,7 @@ SUPPORT_FOLDER = "support"
 
 @dataclass(frozen=True)
 class FactSource:
-    """Facts with the names that are shared in them, and relations by domain. `close` lets go of an
-    endpoint's connections."""
+    """Facts, the names shared in them, relations by domain. `close` ends connections."""
 
     facts: Facts
     names: SharedNames
@@ -139,8 +136,7 @@ def open_source(
     endpoint's address) with a schema in YAML.
 
     Without a file of names, labels that several entities have are taken. `domains`: none stands
-    for all. An endpoint gets its own of the `keys`. Raises InputError, and
-    KgError where an endpoint does not answer.
+    for all. Raises InputError, and KgError where an endpoint does not answer.
     """
     path, world, kept = Path(kg), None, None
     close: Callable[[], None] = lambda: None  # noqa: E731
@@ -207,9 +203,8 @@ class Support:
 
     @classmethod
     def load(cls, corpus: Path, keep: Path | None = None) -> "Support":
-        """From a corpus whose passages have `statements`, as a world's have. What states what is
-        kept in `keep`, where it is named, for as long as the file is the same. Raises InputError if
-        the file is not such a corpus (with the line)."""
+        """From a corpus whose passages have `statements`, as a world's have; kept in `keep` for as
+        long as the file is the same. Raises InputError for another file (with the line)."""
         origin = {"corpus": file_origin(corpus)} if corpus.is_file() else {}
         return cls(kept_arrays(keep, origin, lambda: _read(corpus)))
 
@@ -251,7 +246,7 @@ def support_of(
     """For each answer, sorted, the passages that state what leads to it, first steps first. All
     that lead to it are given: every one of the films that an actor appeared in, not one of them; of
     a union both sides; of a difference the first side, since nothing states the other's."""
-    trail = _Trail(plan, execution, facts, support)
+    trail = _Trail(plan, execution.sets, facts, support)
     last = len(plan.steps) - 1
     return {answer: trail.ids(last, answer) for answer in sorted(execution.answers)}
 
@@ -259,10 +254,8 @@ def support_of(
 class _Trail:
     """The way back from a step's member to what it came from; each way is worked out once."""
 
-    def __init__(
-        self, plan: Plan, execution: PlanExecution, facts: Facts, support: Support
-    ) -> None:
-        self._plan, self._sets = plan, execution.sets
+    def __init__(self, plan: Plan, sets: Sequence[Members], facts: Facts, support: Support) -> None:
+        self._plan, self._sets = plan, sets
         self._facts, self._support = facts, support
         self.ids = cache(self._ids)
         self._origins = cache(self._find_origins)

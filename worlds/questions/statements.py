@@ -51,8 +51,7 @@ class TermValue(NamedTuple):
 
 
 def thing(iri: str) -> TermValue | None:
-    """ "Q42" for an entity of Wikidata's vocabulary, "<iri>" for any other thing; None for what
-    stands for an unknown value."""
+    """ "Q42" for an entity of Wikidata's, "<iri>" for others; None for an unknown value."""
     if _UNKNOWN in iri:
         return None
     known = iri.startswith(ENTITY) and _QID.fullmatch(iri, len(ENTITY))
@@ -143,9 +142,8 @@ class Statements:
     def load(cls, path: Path, properties: Iterable[str], keep: Path | None = None) -> "Statements":
         """From a built graph's folder, or a file of triples (.nt or .ttl, plain, .gz or .zst).
 
-        A folder's arrays are kept in it, those of a file in `keep`, where it is named: for as long
-        as they are of the same graph and properties. Raises InputError where there is neither, or
-        a file is broken (with its line).
+        A folder's arrays are kept in it, a file's in `keep`, where it is named, while graph and
+        properties are the same. Raises InputError where there is neither, or a file is broken.
         """
         wanted = tuple(dict.fromkeys(properties))
         origin: dict[str, Any] = {"properties": wanted}
@@ -161,8 +159,7 @@ class Statements:
         return len(self._texts)
 
     def of(self, number: str, kind: ValueKind) -> "np.ndarray":
-        """The statements of a property with values of a kind. uint32 [n, 2]: the texts of subject
-        and value, sorted, each pair once."""
+        """A property's values of a kind, uint32 [n, 2]: subject and value, sorted, each once."""
         place = self._places[number, kind]
         return self._pairs[self._ends[place] : self._ends[place + 1]]
 
@@ -217,11 +214,9 @@ class _Reading:
 
         inner = path.with_suffix("") if path.suffix in (".gz", ".zst") else path
         if inner.suffix not in _FORMATS:
-            raise InputError(
-                "does not have the name of a file of triples",
-                where=str(path),
-                remedy="give a folder that `branchwise kg build` made, or a .nt or .ttl file",
-            )
+            problem = "does not have the name of a file of triples"
+            remedy = "give a folder that `branchwise kg build` made, or a .nt or .ttl file"
+            raise InputError(problem, where=str(path), remedy=remedy)
         syntax = getattr(pyoxigraph.RdfFormat, _FORMATS[inner.suffix])
         wanted = {*self._properties, LABEL, ALIAS}
         with open_data(path) as stream:

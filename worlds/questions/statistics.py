@@ -44,8 +44,7 @@ PUBLISHED: Mapping[bool, Means] = {
     OTHER: Means(1_800, 13.9, 8.8, None, 4.3, 463.1, None, None),
     AMBIGUOUS: Means(1_800, 12.4, 10.3, 2.7, 3.7, 247.4, 3.3, 14),
 }
-"""As printed there. How branches are averaged is not said: by question is the nearer reading, since
-10.3 answers in 3.3 branches are 3.1 in each."""
+"""As printed there. Branches seem to be averaged by question: 10.3 answers in 3.3 are 3.1 each."""
 SOURCE = "DeepAmbigQA (Ji et al. 2025, arXiv:2511.01323), Table 2"
 
 
@@ -62,9 +61,8 @@ Histogram = Mapping[str, SubsetCount]
 
 @dataclass(frozen=True)
 class Statistics:
-    """Means of the ambiguous and the other questions, and how often what comes. `histograms`: by
-    heading. `shapes` counts different plan shapes, `meta` the questions that have a key with values
-    to break scores down by."""
+    """Means of ambiguous and other questions; `histograms` by heading; `shapes`: different shapes
+    of plans; `meta`: questions that have a key with values to break scores down by."""
 
     means: Mapping[bool, Means]
     histograms: Mapping[str, Histogram]
@@ -121,9 +119,8 @@ def _answers(question: Question) -> int:
 
 def _histograms(halves: _Halves) -> dict[str, Histogram]:
     def counted(values: Callable[[Question], Iterable[_Value]]) -> dict[_Value, SubsetCount]:
-        other, ambiguous = (
-            Counter(chain.from_iterable(map(values, halves[kind]))) for kind in (OTHER, AMBIGUOUS)
-        )
+        every = (chain.from_iterable(map(values, halves[kind])) for kind in (OTHER, AMBIGUOUS))
+        other, ambiguous = map(Counter, every)
         return {value: SubsetCount(other[value], ambiguous[value]) for value in other | ambiguous}
 
     # Of all classes of sizes up to the largest that comes.

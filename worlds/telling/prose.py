@@ -1,7 +1,6 @@
-"""What templates say: a world's prose, read from YAML files and checked against the facts
-to tell. docs/worlds.md explains templates: text, [alternatives|...] and {slots}.
-No grammar library: what is said depends on which facts a sentence tells, what is still untold
-and whom a pronoun means.
+"""What templates say: a world's prose, read from YAML files and checked against the facts to tell.
+docs/worlds.md explains templates. No grammar library knows which facts a sentence tells, what is
+still untold, and whom a pronoun means.
 """
 
 import re
@@ -148,9 +147,8 @@ class Variant(NamedTuple):
     """A sentence with the facts that it tells.
 
     `tells`: slots with the bit of their fact, and whether one value of it is told, or up to five.
-    `needs`: the bits that must be untold; `mentions`: those that the entity must have, told or not;
-    `several`: bits of which at least two values are needed. `others`: whether it names an entity
-    that a following pronoun could be taken for.
+    `needs`: bits that must be untold; `mentions`: those that the entity must have, told or not;
+    `several`: those with two values at least. `others`: a following pronoun could mean another.
     """
 
     parts: Sequence
@@ -163,8 +161,7 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeProse:
-    """How entities of one type are told. `bits`: the place of each fact in the telling. `title`:
-    what tells a shared name apart."""
+    """How entities of a type are told. `bits`: of each fact. `title`: tells a shared name apart."""
 
     bits: Mapping[str, int]
     leads: tuple[Variant, ...]
@@ -185,9 +182,8 @@ def _files() -> dict[str, dict[str, Wording]]:
     for path in sorted(FOLDER.glob("*.yaml")):
         try:
             sections = yaml.load(path.read_bytes(), Loader=loader) or {}  # noqa: S506 - a safe one
-            files[path.name] = {
-                name: Wording.model_validate(fields or {}) for name, fields in sections.items()
-            }
+            read = Wording.model_validate
+            files[path.name] = {name: read(fields or {}) for name, fields in sections.items()}
         except yaml.YAMLError as error:
             reason = str(error).splitlines()[0]
             raise InputError(f"is not YAML ({reason})", where=str(path)) from None
@@ -210,8 +206,7 @@ def wording_of(schema: Schema, type_name: str) -> Wording:
 
 def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypeProse:
     """The prose of a type in a world where these facts may be said of it. Raises InputError for a
-    template that is malformed, for a slot that no schema knows, and for a fact that no template
-    tells alone."""
+    malformed template, an unknown slot, and a fact that no template tells alone."""
     wording = wording_of(schema, type_name)
     # Another name, what comes first, the schema's order, what comes last.
     names = [name for name in facts if name not in UNTOLD]

@@ -1,9 +1,5 @@
 """What a plan's sets are, as descriptions: things of some types, of which certain things hold.
-
-Steps that share what they begin with are told apart only by the rest: the films of 1990 by Mara
-Voss that are not long ones are "films directed by Mara Voss and released in 1990, excluding ...",
-and nothing is said twice.
-"""
+Sets that begin alike are told apart by the rest alone. Nothing is said twice."""
 
 from dataclasses import dataclass, replace
 
@@ -40,8 +36,7 @@ class Mentioned:
 
 @dataclass(frozen=True)
 class Related:
-    """Stands in a relation to an entity, or to at least so many members of a set. What is described
-    are the relation's subjects where `inverse`, else its objects."""
+    """In a relation to an entity, or to so many members of a set: its subjects where `inverse`."""
 
     relation: str
     inverse: bool
@@ -170,7 +165,7 @@ def _either(first: Description, second: Description) -> Description:
 
 
 def _merged(first: Constraint | None, second: Constraint | None) -> Related | None:
-    """Related to any of two sets, for related to first or the second; None where they are named."""
+    """Related to any of two sets, for related to one or the other; None where they are named."""
     if not isinstance(first, Related) or not isinstance(second, Related):
         return None
     sets = first.to, second.to
@@ -181,8 +176,7 @@ def _merged(first: Constraint | None, second: Constraint | None) -> Related | No
 
 
 def is_single(described: Description, schema: Schema) -> bool:
-    """Whether it describes one thing at most, by a relation that has one value: where X was born. A
-    schema says so with `count` and `exclusive`."""
+    """Whether it describes one thing at most, by the schema's `count` and `exclusive`."""
     for part in described.parts:
         if isinstance(part, Related) and isinstance(part.to, NamedEntity):
             relation = schema.relations[part.relation]
@@ -194,11 +188,10 @@ def is_single(described: Description, schema: Schema) -> bool:
 def covered(
     described: Description, schema: Schema, within: Related | None = None
 ) -> tuple[str, ...]:
-    """Types that a noun of the description means, too, to most readers, and of which all may hold.
+    """Types that a noun of the description also means to most readers, and of which all may hold.
 
-    Of the companies in a city these are film studios; of those that somebody founded there are
-    none, where a schema knows founders of companies alone. `within`: what holds of others through
-    these.
+    Of the companies in a city, film studios; of those that somebody founded, none where a schema
+    knows founders of companies alone. `within`: what holds of others through these.
     """
     parts = described.parts
     if within:

@@ -192,9 +192,8 @@ class Grammar:
         self.schema, self._seed = schema, seed
 
     def sayable(self, relation: str, inverse: bool = False) -> bool:
-        """Whether a step along a relation can be said; of dates, numbers and items a filter.
-        `inverse`: as in a plan, the step gives the relation's subjects. A filter by an entity (an
-        award) gives subjects, too."""
+        """Whether a step along a relation (of dates, numbers and items, a filter) can be said.
+        `inverse`: the step gives the relation's subjects, as a filter by an entity does."""
         declared = self.schema.relations[relation]
         if declared.said is None:
             return False
@@ -203,9 +202,8 @@ class Grammar:
         return bool(declared.said.kind) or any(Verb.read(phrase).base for phrase in phrases)
 
     def question(self, plan: Plan, name: Callable[[str], str], variant: int = 0) -> str:
-        """A question for the plan's answers; `name` gives the names of the entities in it. Variants
-        are other draws of frame and phrases. Raises InputError for a relation that the schema
-        lacks, or does not say."""
+        """A question for the plan's answers; `name` gives entities' names; variants draw other
+        frames and phrases. Raises InputError for a relation that the schema lacks or never says."""
         random = Random(f"{self._seed} {variant} {json.dumps(plan.to_json())}")
         before, asked = introduced(describe(plan, self.schema)[-1], random)
         phrases = NounPhrases(self.schema, name, random)

@@ -159,8 +159,7 @@ class _Predicates:
         return Clause(replace(verb, preposition=""), other, long=True)
 
     def _joined(self, parts: Sequence[Related], conjunction: _Conjunction, verb: Verb) -> str:
-        """The other sides. "Both" is said of two names alone: elsewhere one thing may meet both,
-        as a club in X that Y owns, and the question says that it counts."""
+        """The other sides. "Both" is said of two names alone: elsewhere one thing may be both."""
         others = [self._other_side(part, verb) for part in parts]
         if all(isinstance(part.to, NamedEntity) for part in parts):
             both = "both " if conjunction == "and" and len(parts) == 2 else ""
@@ -257,8 +256,7 @@ class NounPhrases:
     def phrase(
         self, described: Description, number: str = "plural", within: Related | None = None
     ) -> str:
-        """The noun and all that is said of it; `number`: plural, one ("a film"), any, or the.
-        `within`: what is said of others through them."""
+        """The noun and all that is said of it. `number`: plural, one ("a film"), any, or the."""
         phrase = self.structure(described, within)
         self._nouns[described] = phrase.noun
         noun = phrase.noun.plural if number == "plural" else getattr(phrase.noun, number)()

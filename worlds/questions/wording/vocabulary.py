@@ -1,5 +1,4 @@
-"""The words of a question: verbs in their forms, years, amounts and lists, and the nouns, phrases
-and values that a schema and the names of entities give."""
+"""The words of a question: verbs, years, amounts, lists, and a schema's nouns and phrases."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -238,10 +237,8 @@ class Vocabulary:
         """How a relation is said. Raises InputError where the schema does not tell."""
         declared = self._schema.relations[relation].said
         if declared is None:
-            raise InputError(
-                f"the relation {relation!r} cannot be said in a question",
-                remedy="declare it in the schema, under `said`",
-            )
+            problem = f"the relation {relation!r} cannot be said in a question"
+            raise InputError(problem, remedy="declare it in the schema, under `said`")
         return declared
 
     def verbs(self, relation: str, of_subject: bool) -> list[Verb]:
@@ -251,9 +248,9 @@ class Vocabulary:
         verbs = [Verb.read(phrase) for phrase in phrases]
         if not any(verb.base for verb in verbs):
             side = "subject" if of_subject else "object"
+            remedy = f"declare a phrase with a verb in the schema, under `said: {side}`"
             raise InputError(
-                f"the relation {relation!r} cannot be said of its {side}s",
-                remedy=f"declare a phrase with a verb in the schema, under `said: {side}`",
+                f"the relation {relation!r} cannot be said of its {side}s", remedy=remedy
             )
         return verbs
 

@@ -69,9 +69,8 @@ class _Verdict(BaseModel):
 
 class Reviewer:
     """Judges by a model. Every method raises TextModelError where the model does not answer, for an
-    unreviewed question must not pass as reviewed, nor be dropped as bad; RejectedError where
-    neither its reply nor a second one holds a verdict; and InputError where that happens ten times
-    in a row, which no further question would mend."""
+    unreviewed question must neither pass nor be dropped; RejectedError where neither its reply nor
+    a second one holds a verdict; InputError where that happens ten times in a row."""
 
     def __init__(self, model: TextModel) -> None:
         self._model = model
@@ -245,8 +244,7 @@ _QUOTES = {'"': '"', "“": "”"}
 
 @dataclass(frozen=True)
 class Written:
-    """A question's text. Where the grammar wrote it, `problem` says why (one of a few, to be
-    counted) and `detail` what of."""
+    """A question's text. Where the grammar wrote it, `problem` says why, and `detail` what of."""
 
     text: str
     by: Literal["model", "grammar"]
@@ -255,8 +253,7 @@ class Written:
 
 
 class ModelWriter:
-    """Words questions by a model, one call each. `sees_answers`: it is shown those of each reading
-    beside the plan, as DeepAmbigQA's is."""
+    """Words questions by a model, one call each; where `sees_answers`, each reading's are shown."""
 
     def __init__(self, model: TextModel, *, sees_answers: bool = False) -> None:
         self._model = model
@@ -270,9 +267,8 @@ class ModelWriter:
         fallback: str,
         answers: Sequence[Sequence[str]],
     ) -> Written:
-        """The plan as a question: the model's if it kept to the plan, else `fallback`. `steps` are
-        the numbered steps in words, and `name` gives what they call an entity. `answers`: of each
-        reading."""
+        """The plan as a question: the model's if it keeps to the plan, else `fallback`. `steps`:
+        numbered, in words, in which `name` names entities. `answers`: of each reading."""
         names = list(dict.fromkeys(name(entity) for entity in plan.entities()))
         shown = list(steps)
         if self.sees_answers:
@@ -305,8 +301,7 @@ class EntityChooser:
         self._model = model
 
     def choice(self, steps: Sequence[str], candidates: Sequence[str]) -> int | None:
-        """The place of the candidate that suits the steps; None where the reply names none. Raises
-        TextModelError where the model does not answer."""
+        """The index of the candidate that suits the steps, if any. Raises TextModelError."""
         listed = "\n".join(f"{n}. {one_line(text)}" for n, text in enumerate(candidates, start=1))
         prompt = fill("choose_entity", steps="\n".join(steps), candidates=listed)
         reply = self._model.complete(prompt)
@@ -378,9 +373,8 @@ class Verbalizer:
         return Verbalization(written.text, written.by, tuple(steps))
 
     def review_template(self, plan: Plan, kind: NameOf) -> None:
-        """Ask once for all plans with the same relations whether such questions can make sense.
-        `kind`: what stands for each entity, as "a certain film". Raises RejectedError, and what
-        `Reviewer` does."""
+        """Ask once, for all plans with the same relations, whether such questions make sense.
+        `kind` stands for each entity: "a certain film". Raises RejectedError, and `Reviewer`'s."""
         if self._reviewer is None:
             return
         steps = self._worder.steps(plan, kind)
@@ -393,8 +387,7 @@ class Verbalizer:
     def review(
         self, wording: Verbalization, plan: Plan, name: NameOf, answers: Sequence[Sequence[str]]
     ) -> None:
-        """Ask whether question, plan and answers belong together in each reading. Raises the
-        same."""
+        """Ask whether question, plan and each reading's answers fit. Raises the same."""
         if self._reviewer is None:
             return
         steps = self._worder.steps(plan, name)
