@@ -113,9 +113,9 @@ def _each_line(
         take(lines)
     if not lines.count:
         why = next(lines.omissions.lines(), "")
-        what = "holds no passages"
+        problem = "holds no passages"
         remedy = f"left out: {why}" if why else "`branchwise corpus forms` lists the forms"
-        raise InputError(what, where=source, remedy=remedy)
+        raise InputError(problem, where=source, remedy=remedy)
     return lines.omissions
 
 
@@ -137,8 +137,8 @@ class _Lines:
             if self._is_new(record, hash, where):
                 line = record.line(hash)
                 if len(line) > MAX_LINE_BYTES:
-                    what = f"the passage takes more than {MAX_LINE_BYTES // 2**20} MiB"
-                    raise InputError(what, where=where, remedy="split it: --split words:100")
+                    problem = f"the passage takes more than {MAX_LINE_BYTES // 2**20} MiB"
+                    raise InputError(problem, where=where, remedy="split it: --split words:100")
                 yield line
                 self.count += 1
             else:
@@ -160,9 +160,9 @@ class _Lines:
             return True
         earlier_hash, earlier = self._seen[record.id]
         if earlier_hash != hash:
-            what = f"id {record.id!r} is already used by another text, at {earlier}"
+            problem = f"id {record.id!r} is already used by another text, at {earlier}"
             remedy = "give each passage an id of its own, or none at all"
-            raise InputError(what, where=where, remedy=remedy)
+            raise InputError(problem, where=where, remedy=remedy)
         return False
 
 
@@ -192,9 +192,9 @@ def build_index(
     name = name or kind
     plain = name.replace("-", "").replace("_", "").replace(".", "").isalnum()
     if not plain or name.startswith(".") or name == HYBRID:
-        what = f"{name!r} cannot name an index"
+        problem = f"{name!r} cannot name an index"
         remedy = "use letters, digits, '-', '_' and '.'; hybrid is made at search time"
-        raise InputError(what, remedy=remedy)
+        raise InputError(problem, remedy=remedy)
     target = corpus.path / INDEX_FOLDER / name
     given = check_given(vectors, corpus, encoder, backend, settings) if vectors else None
     kept = target.with_name(f".{target.name}.unfinished")

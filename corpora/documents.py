@@ -121,8 +121,8 @@ def parse_split(given: str) -> Split:
     if name == "words" and colon and number.isascii() and number.isdigit():
         if 1 <= (words := int(number[:9])) <= _MOST_WORDS:
             return lambda title, blocks: _by_words(title, blocks, words)
-        what = f"must be 1 to {_MOST_WORDS:,} words"
-        raise InputError(what, where=f"--split {given}", remedy="write words:100")
+        problem = f"must be 1 to {_MOST_WORDS:,} words"
+        raise InputError(problem, where=f"--split {given}", remedy="write words:100")
     if given in _NAMED:
         return _NAMED[given]
     remedy = did_you_mean(given, WAYS)

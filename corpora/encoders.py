@@ -71,9 +71,9 @@ def exported(model: EncoderModel) -> Path:
     cache = Path(base) / "branchwise" / "encoders"
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     if hasattr(os, "getuid") and cache.stat().st_uid != os.getuid():
-        what = "the cache folder belongs to another user"
+        problem = "the cache folder belongs to another user"
         remedy = "set XDG_CACHE_HOME to a folder of your own"
-        raise InputError(what, where=str(cache), remedy=remedy)
+        raise InputError(problem, where=str(cache), remedy=remedy)
     # What an export depends on: the model's files and the versions that converted them.
     key = [model.digest[:32]]
     for package in _PACKAGES:
@@ -306,17 +306,17 @@ def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encod
     except torch.OutOfMemoryError:
         raise _gpu_is_full(model.name) from None
     except Exception as error:
-        what = f"holds no model that sentence-transformers can load ({type(error).__name__})"
+        problem = f"holds no model that sentence-transformers can load ({type(error).__name__})"
         remedy = "name a sentence-transformers model or its folder with --encoder"
-        raise InputError(what, where=str(model.folder), remedy=remedy) from error
+        raise InputError(problem, where=str(model.folder), remedy=remedy) from error
     prompts, chosen = encoder.prompts or {}, model.settings
     if chosen.max_tokens is not None:
         encoder.max_seq_length = chosen.max_tokens
     if chosen.pooling not in (None, _pooling(encoder)):
         pooled = [n for n, module in enumerate(encoder) if hasattr(module, "pooling_mode")]
         if not pooled:
-            what, remedy = "the encoder has no pooling to choose", "leave out --pooling"
-            raise InputError(what, where=str(model.folder), remedy=remedy)
+            problem, remedy = "the encoder has no pooling to choose", "leave out --pooling"
+            raise InputError(problem, where=str(model.folder), remedy=remedy)
         module = encoder[pooled[0]]
         encoder[pooled[0]] = type(module)(module.embedding_dimension, chosen.pooling)
     queries = (chosen.query_prefix, model.query_prefix, prompts.get("query"))

@@ -94,9 +94,9 @@ def read_config(file: Path) -> tuple[SearchSettings, dict[str, Any]]:
     try:
         content = yaml.safe_load(file.read_bytes())
     except OSError as error:
-        what = f"cannot be read ({error.strerror})"
+        problem = f"cannot be read ({error.strerror})"
         remedy = "name a FlashRAG configuration: flashrag:CONFIG.yaml"
-        raise InputError(what, where=str(file), remedy=remedy) from None
+        raise InputError(problem, where=str(file), remedy=remedy) from None
     except (yaml.YAMLError, UnicodeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
@@ -106,9 +106,9 @@ def read_config(file: Path) -> tuple[SearchSettings, dict[str, Any]]:
     known = {*SearchSettings.model_fields, *_UNUSED}
     for name in content:
         if name.startswith(_SEARCH_KEYS) and name not in known:
-            what = f"FlashRAG has no retrieval setting {name!r}"
+            problem = f"FlashRAG has no retrieval setting {name!r}"
             remedy = did_you_mean(name, known, else_="remove it")
-            raise InputError(what, where=str(file), remedy=remedy)
+            raise InputError(problem, where=str(file), remedy=remedy)
     whole = dict(content)
     for name in _PATHS:
         whole[name] = _whole(content.get(name), file.parent)
@@ -135,18 +135,18 @@ def _check(file: Path, settings: SearchSettings, whole: Mapping[str, Any]) -> No
     if "clip" in settings.retrieval_method.lower():
         raise InputError("image search is not supported", where=str(file))
     if settings.use_reranker and not (settings.rerank_model_name or settings.rerank_model_path):
-        what = "use_reranker is on, but no reranker is named"
+        problem = "use_reranker is on, but no reranker is named"
         remedy = "add rerank_model_name and rerank_model_path"
-        raise InputError(what, where=str(file), remedy=remedy)
+        raise InputError(problem, where=str(file), remedy=remedy)
     indexes = whole.get("method2index") or {}
     index = settings.index_path or indexes.get(settings.retrieval_method)
     for name, path in (("index_path", index), ("corpus_path", settings.corpus_path)):
         if path is None:
             raise InputError(f"names no {name}", where=str(file), remedy=f"add {name}: FILE")
         if not Path(path).exists():
-            what = f"{name}: {path} does not exist"
+            problem = f"{name}: {path} does not exist"
             remedy = "write the path relative to this file's folder"
-            raise InputError(what, where=str(file), remedy=remedy)
+            raise InputError(problem, where=str(file), remedy=remedy)
 
 
 def _whole(value: Any, folder: Path) -> Any:

@@ -49,9 +49,9 @@ def unfinished(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            what = "another process is building this index"
+            problem = "another process is building this index"
             remedy = "wait for it, or give this one another --name"
-            raise InputError(what, where=str(folder), remedy=remedy) from None
+            raise InputError(problem, where=str(folder), remedy=remedy) from None
         wanted = orjson.dumps(plan, option=orjson.OPT_SORT_KEYS)
         if not (folder / _PLAN).is_file() or (folder / _PLAN).read_bytes() != wanted:
             for file in folder.iterdir():
@@ -207,8 +207,8 @@ def write_index(index: Any, file: Path) -> None:
     try:
         faiss.write_index(index, str(file))
     except RuntimeError:
-        what, remedy = "cannot be written", "make room on the disk, or write to another one"
-        raise InputError(what, where=str(file.parent), remedy=remedy) from None
+        problem, remedy = "cannot be written", "make room on the disk, or write to another one"
+        raise InputError(problem, where=str(file.parent), remedy=remedy) from None
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> FlatIndex:
@@ -222,9 +222,9 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> FlatIndex:
         vectors = None
     wanted = (len(corpus), encoder.identity.dimension)
     if vectors is None or (vectors.ntotal, vectors.d) != wanted:
-        what = "the vectors are missing or damaged"
+        problem = "the vectors are missing or damaged"
         remedy = f"rebuild it: branchwise corpus index {corpus.path} --kind flat"
-        raise InputError(what, where=str(file), remedy=remedy)
+        raise InputError(problem, where=str(file), remedy=remedy)
     return FlatIndex(vectors, encoder, corpus)
 
 
@@ -236,8 +236,8 @@ def index_encoder(corpus: Corpus, folder: Path, manifest: Manifest) -> QueryEnco
     try:
         return reopen_encoder(manifest.encoder)
     except InputError as error:
-        what, remedy = error.what, f"{error.remedy}; or {rebuild}" if error.remedy else rebuild
-        raise InputError(what, where=error.where or str(folder), remedy=remedy) from None
+        problem, remedy = error.what, f"{error.remedy}; or {rebuild}" if error.remedy else rebuild
+        raise InputError(problem, where=error.where or str(folder), remedy=remedy) from None
 
 
 def described(manifest: Mapping[str, Any]) -> str:

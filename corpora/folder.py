@@ -68,9 +68,9 @@ def scan_corpus(path: Path) -> Scan:
             continue
         record = parse_record(line, f"{path}:{number}")
         if record.id is None:
-            what = 'lacks "id"'
+            problem = 'lacks "id"'
             remedy = "run `branchwise corpus build --from` on the file, which gives ids"
-            raise InputError(what, where=f"{path}:{number}", remedy=remedy)
+            raise InputError(problem, where=f"{path}:{number}", remedy=remedy)
         checksums.append(zlib.crc32(line, len(keys)))
         starts.extend((start, len(line)))
         keys.append(id_key(record.id))
@@ -104,9 +104,9 @@ def _refuse_duplicate_ids(path: Path, suspects: set[int]) -> None:
         if id is None or id_key(id) not in suspects:
             continue
         if id in first:
-            what = f"id {id!r} is already used in line {first[id]}"
+            problem = f"id {id!r} is already used in line {first[id]}"
             remedy = "give each passage an id of its own, or none at all"
-            raise InputError(what, where=f"{path}:{number}", remedy=remedy)
+            raise InputError(problem, where=f"{path}:{number}", remedy=remedy)
         first[id] = number
 
 
@@ -117,9 +117,9 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
             lines = iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b"")
             for number, line in enumerate(lines, start=1):
                 if len(line) > MAX_LINE_BYTES:
-                    what = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
+                    problem = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
                     remedy = "write one JSON object per line"
-                    raise InputError(what, where=f"{path}:{number}", remedy=remedy)
+                    raise InputError(problem, where=f"{path}:{number}", remedy=remedy)
                 yield number, start, line
                 start += len(line)
     except OSError as error:
@@ -215,11 +215,11 @@ def no_corpus(path: Path) -> InputError:
     """What is wrong with what was named in place of a corpus folder, and how to make one of it."""
     source = source_at(str(path))
     if source is None:
-        what, out = f"no corpus here ({CORPUS_FILE} is missing)", str(path)
+        problem, out = f"no corpus here ({CORPUS_FILE} is missing)", str(path)
     else:
-        what, out = "is what a corpus is built from, not a corpus folder", "C"
+        problem, out = "is what a corpus is built from, not a corpus folder", "C"
     command = f"branchwise corpus build --from {source or 'SRC'} --out {out}"
-    return InputError(what, where=str(path), remedy=f"build one with `{command}`")
+    return InputError(problem, where=str(path), remedy=f"build one with `{command}`")
 
 
 def is_source(path: Path) -> bool:

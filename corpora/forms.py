@@ -157,9 +157,9 @@ def find_source(named: str, fields: Sequence[str] = ()) -> str:
     if fits := _fitting(named):
         return fits
     if path.is_dir():
-        what = "there are no passages, and no Markdown, HTML or text files, in the folder"
+        problem = "there are no passages, and no Markdown, HTML or text files, in the folder"
         remedy = "`branchwise corpus forms` lists what a corpus is built from"
-        raise InputError(what, where=named, remedy=remedy)
+        raise InputError(problem, where=named, remedy=remedy)
     return f"jsonl:{named}"  # whose reader says what is wrong with it
 
 
@@ -180,11 +180,11 @@ def no_field(name: str, row: DataRow) -> str:
     return f"there is no field {name!r} (there are {', '.join(row.fields) or 'none'})"
 
 
-def misfit(form: str, place: str, what: str, where: str | None = None) -> InputError:
+def misfit(form: str, place: str, problem: str, where: str | None = None) -> InputError:
     """The refusal of a source that does not have its form, with the form that it has."""
     fits = _fitting(place)
     remedy = f"it fits {fits}" if fits else "`branchwise corpus forms` lists the forms"
-    return InputError(f"does not fit {form}: {what}", where=where or place, remedy=remedy)
+    return InputError(f"does not fit {form}: {problem}", where=where or place, remedy=remedy)
 
 
 def beir_file(folder: Path, names: tuple[str, ...]) -> Path | None:

@@ -47,8 +47,8 @@ class VectorFile:
 
 def open_vectors(file: Path) -> VectorFile:
     if file.suffix not in _OPENERS:
-        what = f"vectors are read from {', '.join(_OPENERS)}"
-        raise InputError(what, where=str(file), remedy="write them in one of these forms")
+        problem = f"vectors are read from {', '.join(_OPENERS)}"
+        raise InputError(problem, where=str(file), remedy="write them in one of these forms")
     if not file.is_file():
         raise InputError("no such file", where=str(file), remedy="check the path")
     return _OPENERS[file.suffix](file)
@@ -62,9 +62,9 @@ def _numpy(file: Path) -> VectorFile:
     except Exception:  # noqa: BLE001 - numpy lets anything through that a damaged head leads to
         raise InputError("is not a NumPy array, or is damaged", where=str(file)) from None
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
-        what = f"holds {vectors.dtype} {list(vectors.shape)}, not floats [passages, dimension]"
+        problem = f"holds {vectors.dtype} {list(vectors.shape)}, not floats [passages, dimension]"
         remedy = "save one row a passage, in the order of the corpus"
-        raise InputError(what, where=str(file), remedy=remedy)
+        raise InputError(problem, where=str(file), remedy=remedy)
 
     def read(start: int, stop: int) -> "np.ndarray":
         return np.ascontiguousarray(vectors[start:stop], dtype=np.float32)
@@ -84,8 +84,8 @@ def _faiss(file: Path) -> VectorFile:
         raise InputError("is not a faiss index, or is damaged", where=str(file)) from None
     flat = isinstance(vectors, faiss.IndexFlat)
     if not flat or vectors.metric_type != faiss.METRIC_INNER_PRODUCT:
-        what = f"is not an exact index of inner products ({type(vectors).__name__})"
-        raise InputError(what, where=str(file), remedy="build it with --faiss_type Flat")
+        problem = f"is not an exact index of inner products ({type(vectors).__name__})"
+        raise InputError(problem, where=str(file), remedy="build it with --faiss_type Flat")
 
     def read(start: int, stop: int) -> "np.ndarray":
         rows: np.ndarray = vectors.reconstruct_n(start, stop - start)
@@ -100,8 +100,8 @@ def _parquet(file: Path) -> VectorFile:
     try:
         from pyarrow import parquet, types
     except ImportError:
-        what, remedy = "reading Parquet needs pyarrow", 'pip install "branchwise[parquet]"'
-        raise InputError(what, where=str(file), remedy=remedy) from None
+        problem, remedy = "reading Parquet needs pyarrow", 'pip install "branchwise[parquet]"'
+        raise InputError(problem, where=str(file), remedy=remedy) from None
     with _as_parquet(file):
         source = parquet.ParquetFile(file, memory_map=True)
         lists = [
@@ -111,8 +111,8 @@ def _parquet(file: Path) -> VectorFile:
             and types.is_floating(field.type.value_type)
         ]
         if len(lists) != 1:
-            what = f"needs one column of lists of floats, it has {', '.join(lists) or 'none'}"
-            raise InputError(what, where=str(file), remedy="leave one")
+            problem = f"needs one column of lists of floats, it has {', '.join(lists) or 'none'}"
+            raise InputError(problem, where=str(file), remedy="leave one")
         name = str(lists[0])
         groups = range(source.metadata.num_row_groups)
         starts = [0, *accumulate(source.metadata.row_group(group).num_rows for group in groups)]
@@ -176,9 +176,9 @@ def check_given(
     require("local", "vectors made elsewhere", str(file), ("sentence_transformers", "faiss"))
     vectors = open_vectors(file)
     if vectors.count != len(corpus):
-        what = f"holds {vectors.count} vectors, the corpus {len(corpus)} passages"
+        problem = f"holds {vectors.count} vectors, the corpus {len(corpus)} passages"
         remedy = f"put the corpus.jsonl that it was built on into {corpus.path} as it is"
-        raise InputError(what, where=str(file), remedy=remedy)
+        raise InputError(problem, where=str(file), remedy=remedy)
     loaded = load_encoder(encoder, "torch" if backend == "auto" else backend, settings)
     _check_vectors(vectors, corpus, loaded)
     return GivenVectors(vectors, loaded.identity)
@@ -190,17 +190,17 @@ def _check_vectors(vectors: VectorFile, corpus: Corpus, encoder: "Encoder") -> N
 
     name, dimension = encoder.identity.name, encoder.identity.dimension
     if vectors.dimension != dimension:
-        what = f"its vectors have {vectors.dimension} dimensions, those of {name} {dimension}"
-        raise InputError(what, where=str(vectors.path), remedy=_HOW_IT_WAS_MADE)
+        problem = f"its vectors have {vectors.dimension} dimensions, those of {name} {dimension}"
+        raise InputError(problem, where=str(vectors.path), remedy=_HOW_IT_WAS_MADE)
     step = max(1, len(corpus) // _CANDIDATES)
     rows = range(0, len(corpus), step)
     texts = {row: next(iter(corpus.contents(row, row + 1))) for row in rows}
     chosen = sorted(rows, key=lambda row: len(texts[row]))[:_COMPARED]
     kept = np.stack([vectors.read(row, row + 1)[0] for row in chosen])
     if not np.all(np.abs(np.linalg.norm(kept, axis=1) - 1) < _UNIT_LENGTH):
-        what = "its vectors are not of unit length, as those of DPR encoders"
+        problem = "its vectors are not of unit length, as those of DPR encoders"
         remedy = "search it with --retriever flashrag:CONFIG.yaml"
-        raise InputError(what, where=str(vectors.path), remedy=remedy)
+        raise InputError(problem, where=str(vectors.path), remedy=remedy)
     made = encoder.encode_passages([texts[row] for row in chosen])
     cosines = np.sum(kept * made, axis=1)
     worst = int(np.argmin(cosines))

@@ -200,7 +200,6 @@ class _Gathered:
         self._level = self._groups = self._as_written = 0
 
     def begin(self, element: "_Element") -> Iterator[TextBlock]:
-        """An element begins: the block that ends with it, if any."""
         tag = element.tag
         if tag in _HEADINGS and not self._groups:
             yield from self.rest()

@@ -182,7 +182,6 @@ def choose_probes(folder: Path, vectors: np.ndarray, target: float) -> Probes:
 def _true_neighbours(
     vectors: np.ndarray, queries: np.ndarray, held: Sequence[int]
 ) -> list[set[int]]:
-    """Rows of each query's ten nearest, itself left out, by comparison with all."""
     best = np.full((len(queries), _NEAREST), -np.inf, dtype=np.float32)
     rows = np.full((len(queries), _NEAREST), -1)
     for start in range(0, len(vectors), _CHUNK):
@@ -210,9 +209,9 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
     except (OSError, ValueError, RuntimeError, TypeError, AttributeError):
         fits = False
     if not fits:
-        what = "the vectors are missing or damaged"
+        problem = "the vectors are missing or damaged"
         remedy = f"rebuild it: {index_command(corpus.path, folder.name, 'ivf')}"
-        raise InputError(what, where=str(folder), remedy=remedy)
+        raise InputError(problem, where=str(folder), remedy=remedy)
     return IvfIndex(lists, vectors, encoder, corpus)
 
 

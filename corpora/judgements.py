@@ -40,8 +40,8 @@ def grades_of(question: Question) -> list[PassageGrades]:
         return grades
     where, remedy = f"question {question.id!r}", f'write "{META_KEY}": {{"PASSAGE ID": 1}}'
     if not isinstance(judged, Mapping):
-        what = f'meta has "{META_KEY}", which is {json_kind(judged)}'
-        raise InputError(what, where=where, remedy=remedy)
+        problem = f'meta has "{META_KEY}", which is {json_kind(judged)}'
+        raise InputError(problem, where=where, remedy=remedy)
     for grade in judged.values():
         if not isinstance(grade, int) or isinstance(grade, bool):
             raise InputError(f"{grade!r} is no grade", where=where, remedy=remedy)
@@ -84,12 +84,11 @@ def beir_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
             yield DataRow(row.where, {**row.fields, META_KEY: grades})
     if judged:
         unknown = next(iter(judged))
-        what = f"{len(judged):,} judged queries are not in {queries.name}, the first {unknown!r}"
-        raise InputError(what, where=str(judgements), remedy="compare with the published data set")
+        fault = f"{len(judged):,} judged queries are not in {queries.name}, the first {unknown!r}"
+        raise InputError(fault, where=str(judgements), remedy="compare with the published data set")
 
 
 def _data_set(path: Path) -> tuple[Path, Path]:
-    """The folder of the data set, and the file with its judgements."""
     if path.is_file():
         return path.parent.parent, path
     if not path.exists():
@@ -99,8 +98,8 @@ def _data_set(path: Path) -> tuple[Path, Path]:
         raise InputError("there is no qrels/test.tsv", where=str(path), remedy=_NAME)
     if _DEFAULT in splits or len(splits) == 1:
         return path, splits.get(_DEFAULT) or next(iter(splits.values()))
-    what = f"has judgements for {', '.join(splits)}, none for {_DEFAULT}"
-    raise InputError(what, where=str(path), remedy=f"name one: beir:{next(iter(splits.values()))}")
+    fault = f"has judgements for {', '.join(splits)}, none for {_DEFAULT}"
+    raise InputError(fault, where=str(path), remedy=f"name one: beir:{next(iter(splits.values()))}")
 
 
 def beir_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:

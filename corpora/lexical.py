@@ -179,12 +179,12 @@ def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
         for lock in folder.glob(f"*{_LOCK}"):
             lock.unlink()
     except (ValueError, OSError) as error:  # tantivy makes the first of every error of the system
-        what = f"the index cannot be written ({one_line(str(error))})"
+        problem = f"the index cannot be written ({one_line(str(error))})"
         remedy = "look for room on the disk, and for what else writes there"
-        raise InputError(what, where=str(corpus.path), remedy=remedy) from None
+        raise InputError(problem, where=str(corpus.path), remedy=remedy) from None
     if not words:
-        what = "no passage contains a word to index"
-        raise InputError(what, where=str(corpus.path), remedy="use `--kind flat` for it")
+        problem = "no passage contains a word to index"
+        raise InputError(problem, where=str(corpus.path), remedy="use `--kind flat` for it")
     progress(len(corpus), len(corpus))
 
 
@@ -225,6 +225,6 @@ def _damage(corpus: Corpus, folder: Path) -> Iterator[None]:
         panicked = type(error).__name__ == "PanicException"  # of Rust; it derives of BaseException
         if not panicked and not isinstance(error, (ValueError, TypeError, OSError)):
             raise
-        what = "the terms are missing or damaged"
+        problem = "the terms are missing or damaged"
         remedy = f"rebuild it: {index_command(corpus.path, folder.name, 'bm25')}"
-        raise DamagedDataError(what, where=str(folder), remedy=remedy) from None
+        raise DamagedDataError(problem, where=str(folder), remedy=remedy) from None

@@ -96,9 +96,9 @@ def open_retriever(
     """
     if is_plugin_retriever(name):
         if corpus_dir is not None and name in index_names(Path(corpus_dir)):
-            what = f"both an index of the corpus and an installed plug-in are called {name!r}"
+            problem = f"both an index of the corpus and an installed plug-in are called {name!r}"
             remedy = "name the plug-in as package.module:name, or rename the index's folder"
-            raise InputError(what, where=str(corpus_dir), remedy=remedy)
+            raise InputError(problem, where=str(corpus_dir), remedy=remedy)
         return open_plugin(str(name), corpus_dir, settings)
     if name is not None and name.startswith(SERVERS):
         return open_search_server(name, keys=keys, headers=headers or {})
@@ -106,11 +106,7 @@ def open_retriever(
         return open_flashrag(Path(name.removeprefix(FLASHRAG)))
     if corpus_dir is None:
         raise InputError("there is no corpus to search", remedy="add --corpus DIR")
-    return _open_own(Path(corpus_dir), name)
-
-
-def _open_own(corpus_dir: Path, name: str | None) -> Retriever:
-    corpus = Corpus.open(corpus_dir)
+    corpus = Corpus.open(Path(corpus_dir))
     chosen = chosen_index(corpus.path, name)
     names = index_names(corpus.path)
     if chosen != HYBRID or HYBRID in names:
@@ -143,13 +139,13 @@ def chosen_index(corpus_dir: Path, name: str | None, words: SettingNames = FLAGS
         return chosen
     known = dict.fromkeys((*names, *BUILT_IN))
     if missing not in known and (near := nearest(missing, known)):
-        what, remedy = f"unknown retriever {missing!r}", f"did you mean {near[0]}?"
+        problem, remedy = f"unknown retriever {missing!r}", f"did you mean {near[0]}?"
     else:
         has = f"it has {', '.join(names)}" if names else "it has none yet"
-        what = f"the corpus has no index {missing!r} ({has})"
+        problem = f"the corpus has no index {missing!r} ({has})"
         remedy = f"make it: {index_command(corpus_dir, missing)}"
     setting = "retriever" if name else "corpus"
-    raise SettingError(setting, what, where=str(corpus_dir), remedy=remedy)
+    raise SettingError(setting, problem, where=str(corpus_dir), remedy=remedy)
 
 
 def _open(corpus: Corpus, name: str) -> tuple[Index, dict[str, Any]]:

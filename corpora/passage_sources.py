@@ -183,19 +183,18 @@ class _RowPassages:
         check_form(self.form, _LAYOUTS[self.form][1], first, self.place)
         if lacking := self.names.missing(first.fields):
             field, column = lacking
-            what = f"there is no column {column!r}"
+            problem = f"there is no column {column!r}"
             remedy = f"correct --field {field}={column}: {did_you_mean(column, first.fields)}"
-            raise InputError(what, where=first.where, remedy=remedy)
+            raise InputError(problem, where=first.where, remedy=remedy)
         fields = self._fields(first)
         if "text" not in fields and "contents" not in fields:
             texts = {name: text for name, text in first.fields.items() if isinstance(text, str)}
             longest = max(texts, key=lambda name: len(texts[name]), default="NAME")
-            what, remedy = no_field("text", first), f"name it: --field text={longest}"
-            raise InputError(what, where=first.where, remedy=remedy)
+            problem, remedy = no_field("text", first), f"name it: --field text={longest}"
+            raise InputError(problem, where=first.where, remedy=remedy)
 
 
 def _passage_record(fields: Mapping[str, Any], where: str) -> CorpusRecord | None:
-    """The passage that a row is; None without a text and a title."""
     if (contents := fields.get("contents")) is None:
         if "text" not in fields and "title" not in fields:
             raise InputError('lacks "text" (or "contents")', where=where, remedy=_WRITE)
@@ -252,8 +251,8 @@ def _page_passages(place: str, split: Split, omissions: Omissions) -> Iterator[P
         texts: Any = row.fields.get("text")
         for name, value, type in (("wikipedia_title", title, str), ("text", texts, list)):
             if not isinstance(value, type):
-                what = f'"{name}" is {json_kind(value)}'
-                raise InputError(what, where=row.where, remedy="see KILT's README")
+                problem = f'"{name}" is {json_kind(value)}'
+                raise InputError(problem, where=row.where, remedy="see KILT's README")
         texts = [text.strip() for text in texts if isinstance(text, str)]
         if texts[:1] == [title.strip()]:
             del texts[0]
@@ -284,8 +283,8 @@ def question_passages(source: str) -> PassageSource:
                 record = CorpusRecord(None if is_hash else passage.id, passage.contents)
                 yield PlacedPassage(where, record)
         if empty:
-            what = "the questions bring no passages"
+            problem = "the questions bring no passages"
             remedy = "build the corpus from passages (`branchwise corpus forms`)"
-            raise InputError(what, where=source, remedy=remedy)
+            raise InputError(problem, where=source, remedy=remedy)
 
     return read

@@ -104,8 +104,9 @@ def retriever(
         for parameter in declaration.others.values():
             several = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             if parameter.default is parameter.empty and parameter.kind not in several:
-                what = f"nothing is given as the parameter {parameter.name!r} of {declaration.name}"
-                raise declaration.refused(what, f"a retriever may take {_GIVEN}")
+                given = f"nothing is given as the parameter {parameter.name!r}"
+                fault = f"{given} of {declaration.name}"
+                raise declaration.refused(fault, f"a retriever may take {_GIVEN}")
         return {"loading_seconds": loading_seconds, "batch": int(batch)}
 
     def declare(made: Callable[..., Any]) -> RetrieverPlugin:
@@ -158,8 +159,8 @@ class PluginRetriever:
         returned = self._plugin.function(**self._plugin.now())
         search = getattr(returned, "search", returned)
         if not callable(search) or inspect.iscoroutinefunction(search):
-            what = "an async search" if callable(search) else type(returned).__name__
-            raise WrongResult(f"returned {what}; return an object with search(queries, k)")
+            kind = "an async search" if callable(search) else type(returned).__name__
+            raise WrongResult(f"returned {kind}; return an object with search(queries, k)")
         try:
             return search, orjson.loads(orjson.dumps(getattr(returned, "identity", None)))
         except TypeError as error:
@@ -196,8 +197,8 @@ def open_plugin(
         retriever.begin()
         retriever.search([_PROBE], _PROBED)
     except (PluginFailure, RetrieverError) as error:
-        what = f"the retriever cannot be used: {error}"
-        raise InputError(what, where=plugin.place, remedy="fix it there") from None
+        problem = f"the retriever cannot be used: {error}"
+        raise InputError(problem, where=plugin.place, remedy="fix it there") from None
     return retriever
 
 
@@ -221,8 +222,8 @@ def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
 
 def _ranking(ranking: Any, k: int) -> list[Hit]:
     if not isinstance(ranking, list | tuple) or isinstance(ranking, Hit):
-        what = f"returned {type(ranking).__name__} as a ranking; return a list of passages"
-        raise WrongResult(what)
+        problem = f"returned {type(ranking).__name__} as a ranking; return a list of passages"
+        raise WrongResult(problem)
     passages: list[Passage] = []
     given: list[float | None] = []
     for passage, score in map(_passage_and_score, ranking[:k]):
@@ -235,8 +236,8 @@ def _ranking(ranking: Any, k: int) -> list[Hit]:
         scores = [1 / rank for rank in range(1, len(given) + 1)]
     for rank, (above, below) in enumerate(pairwise(scores), start=2):
         if below > above:
-            what = f"the score rises from {above:g} to {below:g} at rank {rank}"
-            raise WrongResult(f"{what}; return the best first, higher being better")
+            problem = f"the score rises from {above:g} to {below:g} at rank {rank}"
+            raise WrongResult(f"{problem}; return the best first, higher being better")
     return list(map(Hit, passages, scores))
 
 
@@ -255,8 +256,8 @@ def _passage_and_score(item: Any) -> tuple[Passage, float | None]:
         given = _GivenPassage.model_validate({**fields, "title": fields.get("title") or ""})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        what = f"returned a passage with a wrong {first['loc'][0]}: {first['msg']}"
-        raise WrongResult(f"{what}; {_FORMS}") from None
+        problem = f"returned a passage with a wrong {first['loc'][0]}: {first['msg']}"
+        raise WrongResult(f"{problem}; {_FORMS}") from None
     id = passage_id(given.title, given.text) if given.id is None else given.id
     if not id.strip() or not id.isprintable():
         raise WrongResult(f"the passage id {id[:80]!r} cannot be shown: use printable characters")

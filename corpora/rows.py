@@ -92,8 +92,8 @@ class FieldNames:
         for field, _ in pairs:
             where = f"{OPTION} {field}=..."
             if field not in known:
-                what, remedy = f"there is no field {field!r}", did_you_mean(field, known)
-                raise InputError(what, where=where, remedy=remedy)
+                problem, remedy = f"there is no field {field!r}", did_you_mean(field, known)
+                raise InputError(problem, where=where, remedy=remedy)
             if [name for name, _ in pairs].count(field) > 1:
                 raise InputError(f"{field} is given twice", where=where, remedy="keep one")
         return cls(dict(pairs))

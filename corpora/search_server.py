@@ -46,8 +46,8 @@ def read_rankings(body: bytes, queries: int, k: int) -> list[list[Hit]]:
         rankings = _part(parsed(body), "result")
     except ValueError:
         page = body[:1000].lstrip().lower().startswith((b"<!doctype", b"<html"))
-        what = "a web page" if page else "no JSON"
-        raise RetrieverError(f"the retriever's answer is {what}") from None
+        problem = "a web page" if page else "no JSON"
+        raise RetrieverError(f"the retriever's answer is {problem}") from None
     if not isinstance(rankings, list):
         raise RetrieverError('the retriever\'s answer has no list "result"')
     if len(rankings) != queries:
@@ -196,14 +196,14 @@ class _PostError(RetrieverError):
 
     def __init__(
         self,
-        what: str,
+        problem: str,
         sign: Sign | None = None,
         *,
         may_pass: bool = False,
         wait: float | None = None,
         status: int | None = None,
     ) -> None:
-        super().__init__(f"the retrieval server{what}", sign)
+        super().__init__(f"the retrieval server{problem}", sign)
         self.may_pass, self.wait, self.status = may_pass, wait, status
 
 
@@ -211,10 +211,10 @@ def _refusal(reply: HttpReply) -> _PostError:
     status = reply.status
     if 300 <= status < 400:
         return _PostError(f" answers with a redirect ({status}), which is not followed", "answered")
-    what = f" answers with status {status}: {server_words(reply.body)}"
+    problem = f" answers with status {status}: {server_words(reply.body)}"
     wait, may_pass = asked_wait(reply), status in _MAY_PASS or status >= 500
     sign = sign_of_status(status, wait)
-    return _PostError(what, sign, may_pass=may_pass, wait=wait, status=status)
+    return _PostError(problem, sign, may_pass=may_pass, wait=wait, status=status)
 
 
 def _failure(error: ExchangeError, seconds: float) -> _PostError:
@@ -228,8 +228,8 @@ def _failure(error: ExchangeError, seconds: float) -> _PostError:
     }
     if error.fault not in failures:
         return _PostError(f" cannot be reached ({error.reason})", "gone", may_pass=True)
-    what, sign, may_pass = failures[error.fault]
-    return _PostError(what, sign, may_pass=may_pass)
+    problem, sign, may_pass = failures[error.fault]
+    return _PostError(problem, sign, may_pass=may_pass)
 
 
 def open_search_server(
@@ -270,7 +270,7 @@ def server_url(spec: str) -> str:
     secret = parts.username is not None or parts.password is not None or parts.query
     plain = text.isascii() and text.isprintable() and " " not in text
     if parts.scheme not in ("http", "https") or not host or secret or parts.fragment or not plain:
-        what = "the retrieval server's address has no host, or a user, a key or spaces in it"
-        raise InputError(what, where="--retriever", remedy=f"write http:http://HOST:PORT{PATH}")
+        problem = "the retrieval server's address has no host, or a user, a key or spaces in it"
+        raise InputError(problem, where="--retriever", remedy=f"write http:http://HOST:PORT{PATH}")
     path = PATH if parts.path in ("", "/") else parts.path
     return parts._replace(path=path, fragment="", query="").geturl()

@@ -51,17 +51,17 @@ def csv_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
             if not columns:
                 columns = _columns(cells, where)
             elif len(cells) != len(columns):
-                what = f"has {len(cells)} cells, the header {len(columns)}"
+                problem = f"has {len(cells)} cells, the header {len(columns)}"
                 remedy = "put a cell that holds the delimiter in quotes"
-                refuse("cells", InputError(what, where=where, remedy=remedy))
+                refuse("cells", InputError(problem, where=where, remedy=remedy))
             else:
                 pairs = zip(columns, cells, strict=True)
                 yield DataRow(where, {name: cell or None for name, cell in pairs})
     except csv.Error as error:
-        what = str(error).partition(" - ")[0]
-        what = what.replace("unexpected end of data", "a quotation mark is never closed")
+        problem = str(error).partition(" - ")[0]
+        problem = problem.replace("unexpected end of data", "a quotation mark is never closed")
         remedy = 'write a quotation mark in a cell as "", and end lines with a line feed'
-        raise InputError(what, where=f"{path}:{lines.next_first}", remedy=remedy) from None
+        raise InputError(problem, where=f"{path}:{lines.next_first}", remedy=remedy) from None
     if not columns:
         remedy = "write the columns' names into the first line"
         raise InputError("is empty", where=str(path), remedy=remedy)
@@ -103,8 +103,8 @@ def _columns(header: list[str], where: str) -> list[str]:
     names = [name.strip() for name in header]
     names = [name or f"column {number}" for number, name in enumerate(names, start=1)]
     if repeated := [name for name in names if names.count(name) > 1]:
-        what = f"two columns are called {repeated[0]!r}"
-        raise InputError(what, where=where, remedy="rename one")
+        problem = f"two columns are called {repeated[0]!r}"
+        raise InputError(problem, where=where, remedy="rename one")
     return names
 
 
@@ -213,9 +213,9 @@ def _loaded(text: str, where: str) -> "Dataset":
         why = " ".join(str(error).split()).partition(" Example of usage")[0][:300].rstrip(".")
         if isinstance(error, ValueError):
             raise InputError(why, where=where, remedy=f"write {_FORM}") from None
-        what = f"is not on this machine, and cannot be loaded from the hub ({why})"
+        problem = f"is not on this machine, and cannot be loaded from the hub ({why})"
         remedy = "check its name, or load it where there is a network"
-        raise InputError(what, where=where, remedy=remedy) from None
+        raise InputError(problem, where=where, remedy=remedy) from None
     if split or len(splits) == 1:
         return splits if split else next(iter(splits.values()))
     remedy = f"name one: {_PREFIX}{name}:{config or ''}:{next(iter(splits))}"

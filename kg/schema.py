@@ -298,12 +298,6 @@ def _relation_faults(schema: Schema, relation: Relation) -> Iterator[str]:
         yield from _unknown("list of items", [relation.items], schema.items)
     paths = (relation.via, _given(relation.within), *relation.agree, relation.more_than)
     yield from _unknown("relation", chain.from_iterable(paths), schema.relations)
-    yield from _range_faults(relation)
-    if relation.inverse and not relation.object:
-        yield "has an inverse, and its values are not entities"
-
-
-def _range_faults(relation: Relation) -> Iterator[str]:
     eras = relation.era.values() if isinstance(relation.era, Mapping) else [relation.era]
     date = None if relation.date == "year" else relation.date
     for name, bounds in (
@@ -320,6 +314,8 @@ def _range_faults(relation: Relation) -> Iterator[str]:
     every = relation.chance.values() if isinstance(relation.chance, Mapping) else [relation.chance]
     if not all(0 <= chance <= 100 for chance in every):
         yield "its chance is not a percentage"
+    if relation.inverse and not relation.object:
+        yield "has an inverse, and its values are not entities"
 
 
 def _given(name: str) -> tuple[str, ...]:

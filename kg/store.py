@@ -138,7 +138,26 @@ def fill_store(
     for source, syntax in zip(sources, formats, strict=True):
         with open_data(source) as stream:
             reader = _Reader(stream, progress, lines)
-            _load(store, reader, source, syntax)
+            try:
+                parser = getattr(pyoxigraph.RdfFormat, syntax)
+                store.bulk_load(input=cast("IO[bytes]", reader), format=parser)
+            except SyntaxError as error:
+                reason = str(error.msg).partition(": ")[2] or str(error.msg)
+                problem = f"is not {'N-Triples' if syntax == 'N_TRIPLES' else 'Turtle'} ({reason})"
+                remedy = "fix the line, or convert the file again"
+                raise InputError(problem, where=f"{source}:{error.lineno}", remedy=remedy) from None
+            except MemoryError as error:
+                if "buffer" not in str(error):
+                    raise
+                line = f":{reader.lines + 1}" if syntax == "N_TRIPLES" else ""
+                raise InputError(
+                    "contains a literal of more than 16 MiB",
+                    where=f"{source}{line}",
+                    remedy="shorten it, or leave out its statement",
+                ) from None
+            except OSError as error:
+                # `open_data` would take what the disk of the store says for a fault of the source.
+                raise error if reader.failed else StorageError.of(error) from error
         lines += reader.lines
         digest = reader.digest.hexdigest()
         read.append(SourceFile(name=source.name, bytes=reader.bytes, sha256=digest))
@@ -146,31 +165,6 @@ def fill_store(
         store.optimize()
     store.flush()
     return store, read
-
-
-def _load(store: "pyoxigraph.Store", reader: "_Reader", source: Path, syntax: str) -> None:
-    import pyoxigraph
-
-    try:
-        parser = getattr(pyoxigraph.RdfFormat, syntax)
-        store.bulk_load(input=cast("IO[bytes]", reader), format=parser)
-    except SyntaxError as error:
-        reason = str(error.msg).partition(": ")[2] or str(error.msg)
-        problem = f"is not {'N-Triples' if syntax == 'N_TRIPLES' else 'Turtle'} ({reason})"
-        remedy = "fix the line, or convert the file again"
-        raise InputError(problem, where=f"{source}:{error.lineno}", remedy=remedy) from None
-    except MemoryError as error:
-        if "buffer" not in str(error):
-            raise
-        line = f":{reader.lines + 1}" if syntax == "N_TRIPLES" else ""
-        raise InputError(
-            "contains a literal of more than 16 MiB",
-            where=f"{source}{line}",
-            remedy="shorten it, or leave out its statement",
-        ) from None
-    except OSError as error:
-        # `open_data` would take what the disk of the store says for a fault of the source.
-        raise error if reader.failed else StorageError.of(error) from error
 
 
 class StorageError(Exception):

@@ -245,7 +245,6 @@ class _Drawing:
 
 
 def _distinct(subjects: Ints, objects: Ints) -> tuple[Ints, Ints]:
-    """The pairs in order of subject, each once, without those that have no object."""
     kept = objects >= 0
     keys = np.unique((subjects[kept] << 32) | objects[kept])
     return keys >> 32, keys & 0xFFFFFFFF

@@ -168,7 +168,7 @@ def make_world(
 
 
 def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDescription:
-    what = "already exists"
+    problem = "already exists"
     with suppress(InputError):
         made = read_description(out)
         if asked == (made.entities, made.seed, made.ambiguity, set(made.domains)):
@@ -176,8 +176,8 @@ def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDes
                 check_files(out, made)
                 remove_abandoned(out)
                 return made
-            what = "holds this world as an earlier version made it, with other texts"
-    raise InputError(what, where=str(out), remedy="choose another --out")
+            problem = "holds this world as an earlier version made it, with other texts"
+    raise InputError(problem, where=str(out), remedy="choose another --out")
 
 
 def _check(entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:

@@ -92,7 +92,6 @@ def _pools(
 
 
 def _sizes(seed: int, kind: str, count: int, available: int, most: int) -> Ints:
-    """Sizes of `count` groups, as many as the available entities allow."""
     thresholds = np.cumsum(_WEIGHTS)
     draws = below(seed, f"sizes/{kind}", int(thresholds[-1]), count)
     sizes = np.minimum(SIZES.start + np.searchsorted(thresholds, draws, side="right"), most)
@@ -165,7 +164,6 @@ def populate(schema: Schema, entities: int, seed: int, ambiguity: float) -> Popu
 
 
 def _counts(schema: Schema, types: tuple[str, ...], entities: int) -> list[int]:
-    """How many entities of each type: in proportion, within each type's bounds."""
     declared = [schema.types[name] for name in types]
     least = sum(kind.at_least for kind in declared)
     if entities < least:
@@ -185,7 +183,6 @@ def _counts(schema: Schema, types: tuple[str, ...], entities: int) -> list[int]:
 
 
 def _years(schema: Schema, type_name: str, count: int, seed: int) -> Ints:
-    """A year for each, later ones likelier."""
     low, high = schema.types[type_name].years
     span = high - low + 1
     first = below(seed, f"year/{type_name}", span, count)

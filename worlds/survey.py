@@ -147,7 +147,6 @@ def survey(folder: Path, progress: Progress = silent) -> WorldSurvey:
 
 
 def _read_kg(path: Path, entities: int, progress: Progress) -> tuple[Ints, set[str]]:
-    """The number of links of each entity, and all names."""
     links = np.zeros(entities, np.int64)
     names: set[str] = set()
     number = 0
@@ -167,7 +166,6 @@ def _read_kg(path: Path, entities: int, progress: Progress) -> tuple[Ints, set[s
 
 
 def _read_corpus(path: Path, entities: int) -> tuple[Ints, Ints, list[str]]:
-    """Passages of each entity, words of each passage, and the texts of the first entities."""
     passages = np.zeros(entities, np.int64)
     words: list[int] = []
     sample: list[str] = []

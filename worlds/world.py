@@ -189,7 +189,6 @@ class World:
         return tuple(Item(*entry) for entry in self.schema.items.get(relation.items, {}).items())
 
     def _sourced(self, relation: Relation, number: int) -> ReadValues:
-        """Facts that follow from an entity's type, second occupation or name."""
         kind = self.schema.resolved(self.population.types[number])
         if relation.source == "class":
             item = Item(kind.class_id, self.schema.items["class"][kind.class_id])

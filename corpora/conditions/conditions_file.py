@@ -191,34 +191,31 @@ class _Reading:
 
     def result(self) -> ConditionsSet:
         for record in self._record.documents:
-            self._add(record)
+            place = f"document {record.id}"
+            if not re.fullmatch(DOCUMENT_ID, record.id):
+                self._refuse(f"document {record.id!r}", "the id is not letters, digits, _ and -")
+            if record.id in self._documents:
+                self._refuse(place, "the id is already used", "give each document its own id")
+            self._check_sentences(place, record)
+            conditions = conditions_of(record.id, record.conditions)
+            try:
+                expression = parse_expression(record.expression)
+            except ExpressionError as error:
+                self._refuse(f"{place}, expression", str(error), "write it as c1 AND (c2 OR c3)")
+            self._known(f"{place}, expression", names(expression), record.conditions, "condition")
+            self._documents[record.id] = ConditionsDocument(
+                record.id,
+                one_line(record.title),
+                one_line(record.domain),
+                {c: one_line(text) for c, text in record.sentences.items()},
+                conditions,
+                expression,
+            )
+            self._conditions |= dict.fromkeys(condition.id for condition in conditions)
         relations = tuple(dict.fromkeys(self._relations()))
         scenarios = tuple(self._scenarios())
         has, about = self._record.relations is not None, self._record.about
         return ConditionsSet(self._where, self._documents, relations, scenarios, about, has)
-
-    def _add(self, record: DocumentRecord) -> None:
-        place = f"document {record.id}"
-        if not re.fullmatch(DOCUMENT_ID, record.id):
-            self._refuse(f"document {record.id!r}", "the id is not letters, digits, _ and -")
-        if record.id in self._documents:
-            self._refuse(place, "the id is already used", "give each document its own id")
-        self._check_sentences(place, record)
-        conditions = conditions_of(record.id, record.conditions)
-        try:
-            expression = parse_expression(record.expression)
-        except ExpressionError as error:
-            self._refuse(f"{place}, expression", str(error), "write it as c1 AND (c2 OR c3)")
-        self._known(f"{place}, expression", names(expression), record.conditions, "condition")
-        self._documents[record.id] = ConditionsDocument(
-            record.id,
-            one_line(record.title),
-            one_line(record.domain),
-            {c: one_line(text) for c, text in record.sentences.items()},
-            conditions,
-            expression,
-        )
-        self._conditions |= dict.fromkeys(condition.id for condition in conditions)
 
     def _check_sentences(self, place: str, record: DocumentRecord) -> None:
         for name in record.sentences:
@@ -250,8 +247,8 @@ class _Reading:
             pair = frozenset(record.ends)
             before, earlier = conflicting.setdefault(pair, (conflicts, number))
             if before != conflicts:
-                what = f"contradicts relation {earlier}: {first} and {second} cannot both conflict"
-                self._refuse(place, f"{what} and be related otherwise", "leave one out")
+                fault = f"contradicts relation {earlier}: {first} and {second} cannot both conflict"
+                self._refuse(place, f"{fault} and be related otherwise", "leave one out")
             yield ConditionRelation(record.kind, first, second)
 
     def _scenarios(self) -> Iterator[Scenario]:
@@ -262,9 +259,9 @@ class _Reading:
                 self._refuse(place, "the id is already used", "give each scenario its own id")
             seen.add(record.id)
             self._known(f"{place}, documents", record.documents, self._documents, "document")
-            for what, listed in (("documents", record.documents), ("kinds", record.kinds)):
+            for name, listed in (("documents", record.documents), ("kinds", record.kinds)):
                 if len(set(listed)) < len(listed):
-                    self._refuse(f"{place}, {what}", "one is named twice")
+                    self._refuse(f"{place}, {name}", "one is named twice")
             has_values = record.parts is not None or record.values is not None
             yield Scenario(
                 record.id,
@@ -313,12 +310,12 @@ class _Reading:
                     self._refuse(f"{place}, values", f"{id} is both true and false")
             yield ScenarioPart(one_line(part.text), dict(part.values))
 
-    def _known(self, place: str, used: Iterable[str], known: Collection[str], what: str) -> None:
+    def _known(self, place: str, used: Iterable[str], known: Collection[str], noun: str) -> None:
         for name in used:
             if name not in known:
                 many = "see the file's documents" if len(known) > _MOST_LISTED else ""
                 remedy = did_you_mean(name, known, else_=many)
-                self._refuse(place, f"there is no {what} {name!r}", remedy)
+                self._refuse(place, f"there is no {noun} {name!r}", remedy)
 
-    def _refuse(self, place: str, what: str, remedy: str = _DESCRIBED) -> NoReturn:
-        raise InputError(what, where=f"{self._where}:{place}", remedy=remedy)
+    def _refuse(self, place: str, problem: str, remedy: str = _DESCRIBED) -> NoReturn:
+        raise InputError(problem, where=f"{self._where}:{place}", remedy=remedy)

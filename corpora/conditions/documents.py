@@ -163,7 +163,6 @@ class _Reader:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """Names, brackets and operators (in capitals); then the end."""
     at = 0
     text = text.rstrip()
     while at < len(text):

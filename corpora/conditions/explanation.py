@@ -116,8 +116,6 @@ def _origin(problem: ConditionsProblem, derivation: Derivation) -> GroupOrigin:
 
 
 class _Causes:
-    """The shortest ways from some values to all that follow from them."""
-
     def __init__(self, relations: Sequence[ConditionRelation], values: Mapping[str, bool]) -> None:
         steps: dict[_Literal, list[_Step]] = {}
         for relation in relations:

@@ -68,14 +68,14 @@ def published_record(folder: Path) -> dict[str, Any]:
     """The folder as a record that `parse_conditions` reads. Raises InputError, with the file and
     the place in it, where a file is missing or is not as published."""
     if missing := [name for name in FILES if not (folder / name).is_file()]:
-        what = f"has no {missing[0]}"
+        problem = f"has no {missing[0]}"
         remedy = f"name MDCR's folder, which holds {', '.join(FILES)}"
-        raise InputError(what, where=str(folder), remedy=remedy)
+        raise InputError(problem, where=str(folder), remedy=remedy)
     documents = _read(folder / "docs.json", list[_Document])
     parsed = _read(folder / "parsed.json", list[_Parsed])
     if len(parsed) != len(documents):
-        what = f"has {len(parsed):,} documents, docs.json {len(documents):,}"
-        _refuse(folder / "parsed.json", "", what)
+        problem = f"has {len(parsed):,} documents, docs.json {len(documents):,}"
+        _refuse(folder / "parsed.json", "", problem)
     relations = _read(folder / "rels.json", dict[str, dict[str, _Relation]])
     scenarios = _read(folder / "qs.json", list[_Scenario])
     return {
@@ -166,8 +166,8 @@ def _relations(
 def _scenario(path: Path, number: int, scenario: _Scenario) -> dict[str, Any]:
     place, values = f"entry {number}", scenario.given_values
     if len(values) != len(scenario.given_conditions):
-        what = f"has {len(scenario.given_conditions)} conditions, but {len(values)} values"
-        _refuse(path, place, what)
+        problem = f"has {len(scenario.given_conditions)} conditions, but {len(values)} values"
+        _refuse(path, place, problem)
     given: dict[str, bool] = {}
     for id, value in zip(scenario.given_conditions, values, strict=True):
         if not id.startswith("doc") or not _CONDITION.fullmatch(id):
@@ -188,6 +188,6 @@ def _name(condition: str) -> str:
     return f"{document}{dash}p{name[1:]}"
 
 
-def _refuse(path: Path, place: str, what: str, remedy: str | None = None) -> NoReturn:
+def _refuse(path: Path, place: str, problem: str, remedy: str | None = None) -> NoReturn:
     where = f"{path}:{place}" if place else str(path)
-    raise InputError(what, where=where, remedy=remedy or _REMEDY)
+    raise InputError(problem, where=where, remedy=remedy or _REMEDY)

@@ -110,8 +110,8 @@ def unknown_parts(question: Question) -> tuple[UnknownPart, ...]:
 
 
 def _other_kind(question: Question, problem: str) -> InputError:
-    what = f"question {question.id!r} is not about documents with conditions ({problem})"
-    return InputError(what, remedy="load it from mdcr:PATH")
+    fault = f"question {question.id!r} is not about documents with conditions ({problem})"
+    return InputError(fault, remedy="load it from mdcr:PATH")
 
 
 class _OutlineMeta(BaseModel):

@@ -206,7 +206,6 @@ class _Groups:
             self.count += 1
 
     def groups(self) -> list[tuple[str, ...]]:
-        """The groups that contain no other one, in document order."""
         return [self._named(group) for group in self._least]
 
     def derivations(self) -> dict[tuple[str, ...], tuple[Derivation, ...]]:

@@ -128,7 +128,6 @@ def places(bits: int) -> list[int]:
 
 
 def _closure(count: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """What each of so many conditions reaches by steps, itself included."""
     reached = [1 << place for place in range(count)]
     for first, second in steps:
         if reached[first] >> second & 1:

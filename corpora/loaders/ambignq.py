@@ -98,15 +98,15 @@ def asqa_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
         return
     for split, entries in json_object(path, MAX_JSON_BYTES).items():
         if not isinstance(entries, dict):
-            what = f"split {split!r} is {json_kind(entries)}, not an object of entries by id"
-            raise InputError(what, where=str(path))
+            problem = f"split {split!r} is {json_kind(entries)}, not an object of entries by id"
+            raise InputError(problem, where=str(path))
         for id, entry in entries.items():
             where = f"{path}:{split} {id}"
             if isinstance(entry, dict):
                 yield DataRow(where, {"sample_id": id, "split": split, **entry})
             else:
-                what = f"expected a JSON object, found {json_kind(entry)}"
-                refuse("not-an-object", InputError(what, where=where))
+                problem = f"expected a JSON object, found {json_kind(entry)}"
+                refuse("not-an-object", InputError(problem, where=where))
 
 
 def asqa_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
@@ -181,8 +181,8 @@ def _cambignq_question(entry: _CambigNqEntry, at: RowPlace) -> Question | None:
         names = [one_line(question) for question in entry.dqs]
     answers = entry.clarification_answers
     if not all(names) or not names or len(names) != len(answers):
-        what = f"has {len(names)} options and answers to {len(answers)}"
-        at.mend("unmatched-options", what, "give each option its answers")
+        problem = f"has {len(names)} options and answers to {len(answers)}"
+        at.mend("unmatched-options", problem, "give each option its answers")
         return None
     branches = [
         Branch(name=name, answers=(answer_of(forms, f"{at.where}, option {number}"),))

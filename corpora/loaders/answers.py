@@ -51,37 +51,37 @@ class GoldReader:
         self.part = ""
         self.extra: dict[str, Any] = {}
 
-    def refuse(self, kind: str, what: str, remedy: str | None = None) -> None:
+    def refuse(self, kind: str, problem: str, remedy: str | None = None) -> None:
         """Take a mistake that leaves the question out."""
         self.refused += 1
-        self.at.refuse(kind, what, remedy, self.part)
+        self.at.refuse(kind, problem, remedy, self.part)
 
-    def mend(self, kind: str, what: str, remedy: str) -> None:
+    def mend(self, kind: str, problem: str, remedy: str) -> None:
         """Take a mistake that the caller then mends."""
-        self.at.mend(kind, what, remedy, self.part)
+        self.at.mend(kind, problem, remedy, self.part)
 
     def unknown(
-        self, record: Mapping[str, Any], fields: frozenset[str], what: str = "", prefix: str = ""
+        self, record: Mapping[str, Any], fields: frozenset[str], owner: str = "", prefix: str = ""
     ) -> Iterator[tuple[str, Any]]:
         """The fields that the format does not have, by their names in `meta`; misspelt ones are
-        refused. `what`: the thing that has them, for messages."""
+        refused. `owner`: what has them, for messages."""
         absent = fields.difference(record)
         for name, value in record.items():
             if name in fields:
                 continue
             if near := misspelt(name, absent):
-                problem = f"{what} has {name!r}" if what else f"has a field {name!r}"
+                problem = f"{owner} has {name!r}" if owner else f"has a field {name!r}"
                 self.refuse("misspelt-field", problem, f"did you mean {near!r}?")
             elif value is not None:
                 yield f"{prefix}{name}", value
 
     def keep(
-        self, record: Mapping[str, Any], fields: frozenset[str], what: str, prefix: str, key: str
+        self, record: Mapping[str, Any], fields: frozenset[str], owner: str, prefix: str, key: str
     ) -> None:
         """Keep such fields of an answer, branch or passage under `key`, numbered if it is taken."""
         if fields.issuperset(record):
             return
-        for name, value in self.unknown(record, fields, what, prefix):
+        for name, value in self.unknown(record, fields, owner, prefix):
             kept = self.extra.setdefault(name, {})
             numbered = (key if number == 1 else f"{key} ({number})" for number in count(1))
             free = next(name for name in numbered if name not in kept or kept[name] == value)
@@ -96,7 +96,7 @@ class GoldReader:
             return None if "e" in written else written
         return None
 
-    def texts(self, value: Any, what: str, kind: str) -> tuple[str, ...]:
+    def texts(self, value: Any, owner: str, kind: str) -> tuple[str, ...]:
         """A list of texts; one text is a list of one, null is none."""
         if value is None:
             return ()
@@ -105,14 +105,14 @@ class GoldReader:
             if (text := self.text(member)) is not None:
                 texts.append(text)
             else:
-                place = f"entry {number} of {what}" if isinstance(value, list) else what
+                place = f"entry {number} of {owner}" if isinstance(value, list) else owner
                 self.refuse(kind, f"{place} is {json_kind(member)}", "write a list of texts")
         return tuple(texts)
 
-    def optional_text(self, value: Any, what: str) -> str | None:
+    def optional_text(self, value: Any, owner: str) -> str | None:
         if value is None or isinstance(value, str):
             return value
-        self.refuse("not-a-text", f"{what} is {json_kind(value)}", "write a text")
+        self.refuse("not-a-text", f"{owner} is {json_kind(value)}", "write a text")
         return None
 
     def entries(self, value: Any, name: str) -> list[Any]:
@@ -174,12 +174,12 @@ class GoldReader:
         """The only branch with its only answer; none without one."""
         return (Branch(name=DEFAULT_BRANCH, answers=(answer,)),) if answer else ()
 
-    def branches(self, value: Any, what: str = '"answers"') -> tuple[Branch, ...]:
-        """The branches in `answers`: one branch's answers, or an object. `what` holds them."""
+    def branches(self, value: Any, owner: str = '"answers"') -> tuple[Branch, ...]:
+        """The branches in `answers`: one branch's answers, or an object. `owner` holds them."""
         if not isinstance(value, dict):
             return (Branch(name=DEFAULT_BRANCH, answers=self.answers(value)),)
         if looks_like := single(value):
-            problem = f"{what} looks like {looks_like}"
+            problem = f"{owner} looks like {looks_like}"
             self.refuse("answer-without-list", problem, "write a list around it")
             return ()
         self._check_names(list(value))
@@ -191,8 +191,8 @@ class GoldReader:
         if isinstance(value, dict) and "name" not in value:
             return self.branches(value, '"branches"')
         if not isinstance(value, list):
-            what = f'"branches" is {json_kind(value)}'
-            self.refuse("branches", what, 'write a list of {"name": ..., "answers": [...]}')
+            problem = f'"branches" is {json_kind(value)}'
+            self.refuse("branches", problem, 'write a list of {"name": ..., "answers": [...]}')
             return ()
         branches = tuple(filter(None, map(self._branch, value, count(1))))
         self._check_names([branch.name for branch in branches])
@@ -233,12 +233,19 @@ class GoldReader:
                 same.append(len(answers))
                 answers.append(answer)
             else:
-                what = f"{nth} repeats {answer.text!r}"
-                self.mend("repeated-answer", what, "write each answer once")
-                answers[at] = _merged(answers[at], answer)
+                problem = f"{nth} repeats {answer.text!r}"
+                self.mend("repeated-answer", problem, "write each answer once")
+                first = answers[at]
+                answers[at] = Answer(
+                    text=first.text,
+                    aliases=tuple(dict.fromkeys((*first.aliases, *answer.aliases))),
+                    qid=first.qid or answer.qid,
+                    support=tuple(dict.fromkeys((*first.support, *answer.support))),
+                    description=first.description or answer.description,
+                )
         if not answers and self.refused == before:
-            what = f"branch {branch!r} has no answers"
-            self.refuse("no-answers", what, "add some, or leave the branch out")
+            problem = f"branch {branch!r} has no answers"
+            self.refuse("no-answers", problem, "add some, or leave the branch out")
         return tuple(answers)
 
     def _branch(self, value: Any, number: int) -> Branch | None:
@@ -252,8 +259,8 @@ class GoldReader:
         if name is None:
             wrong = value.get("name")
             lacks = f'{place} lacks "name"'
-            what = lacks if wrong is None else f'"name" of {place} is {json_kind(wrong)}'
-            self.refuse("branches", what)
+            problem = lacks if wrong is None else f'"name" of {place} is {json_kind(wrong)}'
+            self.refuse("branches", problem)
         if answers is None:
             self.refuse("branches", f'{place} lacks "answers"')
         if name is None or answers is None:
@@ -275,15 +282,15 @@ class GoldReader:
                 self.refuse("branch-name", "a branch has an empty name", 'use "default"')
             elif folded in first:
                 same = first[folded]
-                what = f"branch {name!r} appears twice"
+                problem = f"branch {name!r} appears twice"
                 if same != name:
-                    what = f"the branches {same!r} and {name!r} differ only in case or spaces"
-                self.refuse("repeated-branch", what, "merge the answers, or rename one")
+                    problem = f"the branches {same!r} and {name!r} differ only in case or spaces"
+                self.refuse("repeated-branch", problem, "merge the answers, or rename one")
             first.setdefault(folded, name)
         if DEFAULT_BRANCH in names and len(names) > 1:
             other = next((name for name in names if name != DEFAULT_BRANCH), DEFAULT_BRANCH)
-            what = f'{other!r} stands beside "{DEFAULT_BRANCH}", which means the only reading'
-            self.refuse("default-beside", what, "name the reading")
+            problem = f'{other!r} stands beside "{DEFAULT_BRANCH}", which means the only reading'
+            self.refuse("default-beside", problem, "name the reading")
 
     def _answer(self, value: Any, nth: _Nth) -> Answer | None:
         if isinstance(value, dict):
@@ -293,8 +300,8 @@ class GoldReader:
         text = self.text(value)
         if text is None:
             number = f"a number that is written {value}" if isinstance(value, float) else None
-            what = f"{nth} is {number or json_kind(value)}"
-            self.refuse("not-an-answer", what, "write it as a text" if number else _WRITE)
+            problem = f"{nth} is {number or json_kind(value)}"
+            self.refuse("not-an-answer", problem, "write it as a text" if number else _WRITE)
             return None
         return Answer(text=text) if self._is_full(text, nth) else None
 
@@ -306,8 +313,8 @@ class GoldReader:
     def _forms(self, value: list[Any], nth: _Nth) -> Answer | None:
         texts = [self.text(form) for form in value]
         if None in texts:
-            what = f"a form of {nth} is {json_kind(value[texts.index(None)])}"
-            self.refuse("not-an-answer", what, "write its forms as texts")
+            problem = f"a form of {nth} is {json_kind(value[texts.index(None)])}"
+            self.refuse("not-an-answer", problem, "write its forms as texts")
             return None
         forms = [form for form in texts if form and form.strip()]
         if not self._is_full(forms[0] if forms else "", nth):
@@ -341,13 +348,3 @@ class GoldReader:
         support = self.texts(given.get("support"), f'"support" of {text!r}', "support")
         about = self.optional_text(given.get("description"), f'"description" of {text!r}')
         return Answer(text=text, aliases=aliases, qid=qid, support=support, description=about)
-
-
-def _merged(first: Answer, second: Answer) -> Answer:
-    return Answer(
-        text=first.text,
-        aliases=tuple(dict.fromkeys((*first.aliases, *second.aliases))),
-        qid=first.qid or second.qid,
-        support=tuple(dict.fromkeys((*first.support, *second.support))),
-        description=first.description or second.description,
-    )

@@ -312,8 +312,8 @@ def _single(value: Any, where: str) -> Answer:
         return Answer(text=str(value), aliases=(str(int(value)),))
     if isinstance(value, str | int | float) and (text := str(value).strip()):
         return Answer(text=text)
-    what = "an answer is empty" if isinstance(value, str) else f"an answer is {json_kind(value)}"
-    raise InputError(what, where=where, remedy="write a text or a number")
+    problem = "an answer is empty" if isinstance(value, str) else f"an answer is {json_kind(value)}"
+    raise InputError(problem, where=where, remedy="write a text or a number")
 
 
 def _pages(steps: Iterable[_Step]) -> Iterator[str]:

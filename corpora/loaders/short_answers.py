@@ -70,8 +70,8 @@ def musique_question(record: Mapping[str, Any], at: RowPlace) -> Question | None
                 if more.get("is_supporting"):
                     support[passage.id] = None
             case _:
-                what = '"paragraphs" is not a list of {"title": ..., "paragraph_text": ...}'
-                reader.refuse("form", what)
+                problem = '"paragraphs" is not a list of {"title": ..., "paragraph_text": ...}'
+                reader.refuse("form", problem)
                 break
     answer, aliases = record.get("answer"), record.get("answer_aliases") or []
     forms = [answer, *aliases] if isinstance(aliases, list) else [answer, aliases]

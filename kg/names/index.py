@@ -70,8 +70,8 @@ class NameIndex:
         try:
             index.most_used_properties(1)
         except KgError:
-            what = "the names are missing or damaged"
-            raise InputError(what, where=str(folder), remedy=REBUILD) from None
+            problem = "the names are missing or damaged"
+            raise InputError(problem, where=str(folder), remedy=REBUILD) from None
         return index
 
     def __init__(self, path: Path) -> None:

@@ -167,7 +167,6 @@ _ASKING = frozenset(_ASKED.split())
 
 
 def _respelt(names: NameWords, words: Sequence[str], limit: int) -> list[Name]:
-    """Names that are spelt much like all of the words, and have few others."""
     choices: list[dict[str, int]] = []
     for word in words:
         # A word that names have, and words that are written much like it.
@@ -227,7 +226,6 @@ def _is_most(written: set[str], words: Sequence[str]) -> bool:
 
 
 def _is_named(name: Name, words: Sequence[str], meant: dict[str, _Word], *, asked: bool) -> bool:
-    """Whether enough of a name is in a text for it to be meant."""
     own = set(telling(name.words))
     of_name = {word: known for word, known in meant.items() if not own.isdisjoint(known.forms)}
     rest = set(words) - own  # a year beside a name does not make another name

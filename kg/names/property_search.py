@@ -98,7 +98,6 @@ def _words(names: NameWords, words: Sequence[str]) -> list[_Word]:
 
 
 def _candidates(names: NameWords, words: Sequence[_Word]) -> Iterator[Name]:
-    """Names with a telling word of the text, and those of properties about all of its words."""
     for word in [word for word in words if word.tells] or words:
         yield from names.matching(f"name : ({_one_of(word)})", _LOOKED_AT)
     heavy = [word for word in words if word.weight > _LIGHT]
@@ -225,7 +224,6 @@ class _Bearer(NamedTuple):
 
     @property
     def called(self) -> str:
-        """A label; without one, the name, or else the end of the IRI."""
         own = self.id if is_wikidata_id(self.id) else local_name(self.id)
         return self.label or self.text or own
 

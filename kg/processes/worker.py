@@ -206,7 +206,6 @@ def _answers(text: str, opened: Opened | None) -> Iterator[tuple[Any, bool]]:
 
 @lru_cache(maxsize=256)
 def _prepared(text: str) -> Prepared:
-    """The prepared query. Models repeat queries, and parsing is most of a short one's time."""
     return prepare(text)
 
 

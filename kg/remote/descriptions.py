@@ -55,7 +55,31 @@ def as_matches(hits: Sequence[NameHit], select: RunSelect) -> list[Match]:
     """The hits in their order, with their facts where the endpoint tells them in time."""
     facts: dict[str, EntityFacts] = defaultdict(EntityFacts)
     with suppress(KgError):
-        _read_texts(hits, select, facts)
+        # Labels, descriptions, and types; occupations are added, since "human" says little.
+        paths = {
+            _LABEL: "rdfs:label|skos:prefLabel",
+            _DESCRIPTION: "schema:description|rdfs:comment",
+            _TYPE: "(wdt:P31|rdf:type)/rdfs:label",
+            _OCCUPATION: "wdt:P106/rdfs:label",
+        }
+        ways = " UNION ".join(
+            f'{{ ?thing {path} ?text . BIND("{part}" AS ?what) {english_only("?text")} }}'
+            for part, path in paths.items()
+        )
+        given = f"VALUES ?thing {{ {iri_list(hit.iri for hit in hits)} }}"
+        answer = select(f"{PREFIXES}SELECT DISTINCT ?thing ?what ?text WHERE {{ {given} {ways} }}")
+        cells = answer.cells("thing", "what", "text")
+        rows = [(subject, part, text) for subject, part, text in cells if subject and part and text]
+        for subject, part, text in sorted(
+            rows, key=lambda row: (row[1].value, language_rank(row[2].language), row[2].value)
+        ):
+            known = facts[subject.value]
+            if part.value == _LABEL:
+                known.label = known.label or text.value
+            elif part.value == _DESCRIPTION:
+                known.description = known.description or text.value
+            elif text.value not in known.types:
+                known.types.append(text.value)
     with suppress(KgError):
         _count_statements(hits, select, facts)
     return [
@@ -80,34 +104,6 @@ def together(hits: Iterable[NameHit]) -> list[NameHit]:
             seen.add(hit.iri)
             groups.setdefault(hit.name.casefold(), {})[hit.iri] = hit
     return [hit for group in groups.values() for hit in group.values()]
-
-
-def _read_texts(hits: Sequence[NameHit], select: RunSelect, facts: dict[str, EntityFacts]) -> None:
-    """Labels, descriptions, and types; occupations are added, since "human" says little."""
-    paths = {
-        _LABEL: "rdfs:label|skos:prefLabel",
-        _DESCRIPTION: "schema:description|rdfs:comment",
-        _TYPE: "(wdt:P31|rdf:type)/rdfs:label",
-        _OCCUPATION: "wdt:P106/rdfs:label",
-    }
-    ways = " UNION ".join(
-        f'{{ ?thing {path} ?text . BIND("{part}" AS ?what) {english_only("?text")} }}'
-        for part, path in paths.items()
-    )
-    given = f"VALUES ?thing {{ {iri_list(hit.iri for hit in hits)} }}"
-    answer = select(f"{PREFIXES}SELECT DISTINCT ?thing ?what ?text WHERE {{ {given} {ways} }}")
-    cells = answer.cells("thing", "what", "text")
-    rows = [(subject, part, text) for subject, part, text in cells if subject and part and text]
-    for subject, part, text in sorted(
-        rows, key=lambda row: (row[1].value, language_rank(row[2].language), row[2].value)
-    ):
-        known = facts[subject.value]
-        if part.value == _LABEL:
-            known.label = known.label or text.value
-        elif part.value == _DESCRIPTION:
-            known.description = known.description or text.value
-        elif text.value not in known.types:
-            known.types.append(text.value)
 
 
 def _count_statements(

@@ -83,7 +83,6 @@ class Labels:
                 self.edits.insert(select.keys_end, f" ?{name}")
 
     def _in_where(self, select: SelectQuery, visible: set[str]) -> list[str]:
-        """Labels that are columns, or read by the select or directly in its group."""
         tokens = (*select.plain, *select.reads, *select.ordered, *select.where.reads)
         supplied = []
         for name in sorted({token.text[1:] for token in tokens} - visible):

@@ -158,7 +158,18 @@ def to_standard(edits: Edits, tokens: list[Token], reader: Reader) -> None:
         edits.replace(start, end)
     for at in range(1, len(tokens) - 2):
         if tokens[at].kind == "string":
-            _instant(edits, tokens, at, reader.names)
+            # Write a literal, or the text in a cast, as an instant where one is meant.
+            string = tokens[at]
+            typed = reader.names.iri(tokens[at + 2]) if tokens[at + 1].says("^^") else None
+            cast = tokens[at - 1].says("(") and reader.names.iri(tokens[at - 2]) == INSTANT
+            whole = whole_instant(string.text)
+            if (typed == INSTANT or cast) and whole != string.text:
+                edits.replace(string.start, string.end, whole)
+            elif typed == DAY and is_day(string.text):
+                other = _compared(tokens, at)
+                if other is not None:
+                    edits.replace(string.start, tokens[at + 2].end, f"{whole}^^<{INSTANT}>")
+                    edits.replace(other.start, other.end, f"<{INSTANT}>({other.text})")
         elif tokens[at].says("GROUP_CONCAT") and tokens[at + 1].says("("):
             _texts(edits, tokens, at + 2)
     write_plainly(edits, tokens)
@@ -201,21 +212,6 @@ def _closing(tokens: list[Token], at: int) -> int:
         if level == 0:
             return number
     return len(tokens) - 2
-
-
-def _instant(edits: Edits, tokens: list[Token], at: int, names: QueryPrefixes) -> None:
-    """Write a literal, or the text in a cast, as an instant where one is meant."""
-    string = tokens[at]
-    typed = names.iri(tokens[at + 2]) if tokens[at + 1].says("^^") else None
-    cast = tokens[at - 1].says("(") and names.iri(tokens[at - 2]) == INSTANT
-    whole = whole_instant(string.text)
-    if (typed == INSTANT or cast) and whole != string.text:
-        edits.replace(string.start, string.end, whole)
-    elif typed == DAY and is_day(string.text):
-        other = _compared(tokens, at)
-        if other is not None:
-            edits.replace(string.start, tokens[at + 2].end, f"{whole}^^<{INSTANT}>")
-            edits.replace(other.start, other.end, f"<{INSTANT}>({other.text})")
 
 
 def _compared(tokens: list[Token], at: int) -> Token | None:

@@ -296,7 +296,6 @@ class DocumentDraw:
     def _items(
         self, wanted: int, voices: Sequence[Voice], element: _Element = "li"
     ) -> tuple[DraftSentence, ...]:
-        """Sentences that state so many conditions, in random order."""
         core = self._dealt(min(wanted, self._rng.randint(*_CORE)), (), is_core=True)
         claims = core + self._dealt(wanted - len(core), {claim.facet for claim in core})
         self._rng.shuffle(claims)
@@ -312,7 +311,6 @@ class DocumentDraw:
         return tuple(items)
 
     def _dealt(self, count: int, facets: Iterable[str], *, is_core: bool = False) -> list[Claim]:
-        """Claims about so many further facets."""
         known = set(facets)
         claims: list[Claim] = []
         while len(claims) < count:

@@ -101,10 +101,6 @@ def slip(text: str, line: RewordedLine) -> Slip | None:
     first = re.findall(r"\A\w*", text)
     if not _names(text) <= _names(line.text) | set(first):
         return "other names"
-    return _claims_slip(text, line)
-
-
-def _claims_slip(text: str, line: RewordedLine) -> Slip | None:
     lowered = text.lower()
     for claim in line.claims:
         if any(name.lower() not in lowered for name in claim.names):

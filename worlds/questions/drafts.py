@@ -259,7 +259,6 @@ def _amounts(numbers: Sequence[float], rng: Random) -> Iterator[Condition]:
 
 
 def _inner(values: Sequence[float], rng: Random) -> int:
-    """A value from the middle of sorted ones, above the smallest."""
     above = [value for value in values if value > values[0]]
     middle = values[len(values) // 4 : max(len(values) * 3 // 4, len(values) // 4 + 1)]
     chosen = [value for value in middle if value > values[0]] or above[:1]

@@ -203,7 +203,6 @@ class _Way(NamedTuple):
     values: np.ndarray
 
     def bounds(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where the values of each begin and end."""
         places = np.searchsorted(self.members, members)
         known = self.members[places] == members
         return self.starts[places], self.starts[places + known]
@@ -211,8 +210,6 @@ class _Way(NamedTuple):
 
 @dataclass(frozen=True)
 class _Members(Sequence[str]):
-    """Members of a type, whose texts are made when they are asked for."""
-
     numbers: np.ndarray
     text: Callable[[int], str]
 

@@ -285,7 +285,6 @@ class _Generator:
         return wording
 
     def _readings(self, plan: Plan, focus: Focus) -> Sequence[Reading]:
-        """The plan executed for every bearer; those with answers."""
         readings = []
         for entity in focus.entities:
             about = plan.about(entity)

@@ -122,8 +122,6 @@ class Operand:
 
 @dataclass(frozen=True)
 class _Way:
-    """Moves from a named entity to a member, and the members passed on the way."""
-
     entity: str
     moves: tuple[Move, ...]
     passed: tuple[str, ...]

@@ -270,7 +270,6 @@ class _Compiler:
                 raise InputError(error.what, where=where) from None
 
     def names(self, forms: Iterable[str]) -> Iterator[Sequence]:
-        """Forms of titles and descriptions; those of facts that are not here left out."""
         for form in forms:
             sequence = parse(form)
             self._check_slots(sequence)

@@ -106,7 +106,6 @@ _Frame = Callable[[], str]
 
 
 def _frames(phrase: NounPhrase, random: Random) -> Iterator[tuple[_Frame, int]]:
-    """The frames that fit, each with how often it is taken beside the others."""
     if phrase.predicates or phrase.denials:
         yield (lambda: _which(phrase)), 4
         if len(phrase.predicates) > 1 and not phrase.denials and not phrase.excluded:
