@@ -80,7 +80,6 @@ def build_corpus(
 
 
 def _built_before(passages: PassageSource, source: str, out: Path, progress: Progress) -> Built:
-    """What already exists, where it is what would be built."""
     digest = ""
 
     def read(lines: Iterable[bytes]) -> None:
@@ -114,16 +113,15 @@ def _each_line(
         take(lines)
     if not lines.count:
         why = next(lines.omissions.lines(), "")
-        what = "holds no passages"
+        problem = "holds no passages"
         remedy = f"left out: {why}" if why else "`branchwise corpus forms` lists the forms"
-        raise InputError(what, where=source, remedy=remedy)
+        raise InputError(problem, where=source, remedy=remedy)
     return lines.omissions
 
 
 class _Lines:
-    """The lines of a corpus file, of passages that are not there already. Memory: 8 bytes for each
-    id that the source brings, about 100 for each passage without one. `suspects`: keys (`id_key`)
-    of ids that occur more than once."""
+    """The lines of a corpus file, of passages that are new. Memory: 8 bytes an id of the source's,
+    about 100 a passage without one. `suspects`: keys (`id_key`) of ids that repeat."""
 
     def __init__(
         self, passages: PassageSource, progress: Progress, suspects: AbstractSet[int] = frozenset()
@@ -139,8 +137,8 @@ class _Lines:
             if self._is_new(record, hash, where):
                 line = record.line(hash)
                 if len(line) > MAX_LINE_BYTES:
-                    what = f"the passage takes more than {MAX_LINE_BYTES // 2**20} MiB"
-                    raise InputError(what, where=where, remedy="split it: --split words:100")
+                    problem = f"the passage takes more than {MAX_LINE_BYTES // 2**20} MiB"
+                    raise InputError(problem, where=where, remedy="split it: --split words:100")
                 yield line
                 self.count += 1
             else:
@@ -162,9 +160,9 @@ class _Lines:
             return True
         earlier_hash, earlier = self._seen[record.id]
         if earlier_hash != hash:
-            what = f"id {record.id!r} is already used by another text, at {earlier}"
+            problem = f"id {record.id!r} is already used by another text, at {earlier}"
             remedy = "give each passage an id of its own, or none at all"
-            raise InputError(what, where=where, remedy=remedy)
+            raise InputError(problem, where=where, remedy=remedy)
         return False
 
 
@@ -184,19 +182,19 @@ def build_index(
     """Index the corpus as `index/<name>` (by default named like its kind); returns the folder.
 
     An index of that name is replaced once the new one is whole; after Ctrl-C or an error
-    everything is as before, and vectors that were encoded are kept for the next call. `recall`: at
-    ten, of a kind that is not exact. `vectors`: a file of those that the encoder made of the corpus
-    elsewhere (`open_vectors`); a few passages are encoded to check it. Raises InputError for a bad
-    corpus, kind, name, encoder or file of vectors.
+    everything is as before, and encoded vectors are kept for the next call. `recall`: at ten, of a
+    kind that is not exact. `vectors`: a file of those that the encoder made of the corpus elsewhere
+    (`open_vectors`), checked by a few. Raises InputError for a bad corpus, kind, name, encoder or
+    file of vectors.
     """
     module = index_kind(kind).ready()
     corpus = Corpus.open(Path(corpus_dir))
     name = name or kind
     plain = name.replace("-", "").replace("_", "").replace(".", "").isalnum()
     if not plain or name.startswith(".") or name == HYBRID:
-        what = f"{name!r} cannot name an index"
+        problem = f"{name!r} cannot name an index"
         remedy = "use letters, digits, '-', '_' and '.'; hybrid is made at search time"
-        raise InputError(what, remedy=remedy)
+        raise InputError(problem, remedy=remedy)
     target = corpus.path / INDEX_FOLDER / name
     given = check_given(vectors, corpus, encoder, backend, settings) if vectors else None
     kept = target.with_name(f".{target.name}.unfinished")

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 from branchwise.base.text import one_line
 
-_BARE = ("what", "when", "where", "who", "whom")
-"""Categories that stand alone after a preposition."""
+_BARE = ("what", "when", "where", "who", "whom")  # categories that stand alone after a preposition
 _HEAD = re.compile(r"(?:(\S.{0,60}?) )?which (\S.*)", re.IGNORECASE)
 _BARE_HEAD = re.compile(rf"(\S.{{0,60}}) ({'|'.join(_BARE)})", re.IGNORECASE)
-_COMMA = r",(?!(?<=\d,)(?<!\d{4},)\d{3}(?!\d))"
-"""Not the one of 1,000."""
+_COMMA = r",(?!(?<=\d,)(?<!\d{4},)\d{3}(?!\d))"  # not the one of 1,000
 _QUOTED = r'"((?:[^"]|"")+)"'
 _ALL_QUOTED = re.compile(rf"{_QUOTED}(?:, (?:or )?{_QUOTED})*")
 _MAX_SHOWN = 80
@@ -32,8 +30,7 @@ class ClarificationQuestion:
     """Which of the options is meant: `category` says what they are ("version", "one").
 
     `preposition` comes before "Which" ("in", for "In which context"), or before the category itself
-    ("as of", for "As of when"). All texts are on one line, without spaces at their ends; a category
-    has no colon.
+    ("as of", for "As of when"). Texts are on one line and stripped; a category has no colon.
     """
 
     category: str

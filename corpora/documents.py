@@ -76,15 +76,13 @@ def _names(folder: Path) -> Iterator[Path]:
 
 
 def read_document(file: FoundFile) -> SourceDocument:
-    """What a file says. Without a title of its own it has the name of the file, without its end.
-    Raises UnreadableDocumentError, which says why."""
+    """What a file says, by default titled as it is named. Raises UnreadableDocumentError."""
     document = _READERS[file.kind](_contents(file.path))
     title = document.title or one_line(printable(encodable(file.path.stem)))
     return SourceDocument(title, document.blocks)
 
 
 def _contents(path: Path) -> bytes:
-    """The bytes of a file that is no link, and not too large."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as stream:
@@ -123,18 +121,16 @@ def parse_split(given: str) -> Split:
     if name == "words" and colon and number.isascii() and number.isdigit():
         if 1 <= (words := int(number[:9])) <= _MOST_WORDS:
             return lambda title, blocks: _by_words(title, blocks, words)
-        what = f"must be 1 to {_MOST_WORDS:,} words"
-        raise InputError(what, where=f"--split {given}", remedy="write words:100")
+        problem = f"must be 1 to {_MOST_WORDS:,} words"
+        raise InputError(problem, where=f"--split {given}", remedy="write words:100")
     if given in _NAMED:
         return _NAMED[given]
-    raise InputError(
-        f"there is no way {given!r} to split", where="--split", remedy=did_you_mean(given, WAYS)
-    )
+    remedy = did_you_mean(given, WAYS)
+    raise InputError(f"there is no way {given!r} to split", where="--split", remedy=remedy)
 
 
 def _by_words(title: str, blocks: Sequence[TextBlock], words: int) -> Iterator[tuple[str, str]]:
-    """Passages of so many words, the last one shorter. A Chinese or Japanese character is a word,
-    and so is each part of 200 characters of what has no spaces."""
+    # A Chinese or Japanese character counts as a word, and so do each 200 characters unspaced.
     text = "\n".join(block.text for block in _below(title, blocks))
     start = end = count = 0
     for word in _WORD.finditer(text):
@@ -174,7 +170,6 @@ def _whole(title: str, blocks: Sequence[TextBlock]) -> Iterator[tuple[str, str]]
 
 
 def _below(title: str, blocks: Sequence[TextBlock]) -> Sequence[TextBlock]:
-    """The blocks without a first heading that is the title."""
     is_title = bool(blocks) and blocks[0].level > 0 and one_line(blocks[0].text) == title
     return blocks[1:] if is_title else blocks
 

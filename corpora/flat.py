@@ -11,7 +11,7 @@ scores do not depend on the batch.
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -34,27 +34,24 @@ _PLAN, _LOCK = "plan.json", "lock"
 # Long enough to find texts of the same length, which are encoded together.
 _TEXTS_AT_ONCE, _VECTORS_AT_ONCE = 2048, 65_536
 VECTORS_FILE = "vectors.faiss"
-_VECTORS_AT_ONCE = 65_536
 # Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
 _SPARE = 8
-# From queries x dimension = 128,000 on, faiss searches float32 vectors with a matrix product,
-# whose sums differ in the last bits.
+# From queries x dimension = 128,000 on, faiss multiplies matrices: the last bits of sums differ.
 _BELOW_BLAS = 100_000
 
 
 @contextmanager
 def unfinished(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
-    """The folder where a build keeps what is done; emptied where it was of another plan. It stays
-    after an error or a kill."""
+    """The folder where a build keeps what is done, also after a kill; emptied for another plan."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            what = "another process is building this index"
+            problem = "another process is building this index"
             remedy = "wait for it, or give this one another --name"
-            raise InputError(what, where=str(folder), remedy=remedy) from None
+            raise InputError(problem, where=str(folder), remedy=remedy) from None
         wanted = orjson.dumps(plan, option=orjson.OPT_SORT_KEYS)
         if not (folder / _PLAN).is_file() or (folder / _PLAN).read_bytes() != wanted:
             for file in folder.iterdir():
@@ -107,35 +104,23 @@ def encoded(corpus: Corpus, encoding: Encoding, progress: Progress) -> Iterator[
     with unfinished(encoding.kept, plan) as kept:
         file = kept / KEPT_VECTORS
         size = identity.dimension * (2 if dtype == "float16" else 4)
-        _fill(file, len(corpus), size, chunk, read, dtype, progress)
+        # Write those that are not there yet.
+        with file.open("ab") as stream:
+            there = stream.seek(0, os.SEEK_END) // size
+            # A chunk that was cut is made again whole: texts are encoded with the same neighbours.
+            done = there if there == len(corpus) else there // chunk * chunk
+            stream.truncate(done * size)
+            for start in range(done, len(corpus), chunk):
+                stop = min(start + chunk, len(corpus))
+
+                def report(done: int, _total: int, start: int = start) -> None:
+                    progress(start + done, len(corpus))
+
+                stream.write(read(start, stop, report).astype(dtype).tobytes())
+                stream.flush()
+                progress(stop, len(corpus))
         vectors = mapped(file, len(corpus), identity.dimension, dtype)
         yield Encoded(vectors, identity, dtype, kept)
-
-
-def _fill(
-    file: Path,
-    passages: int,
-    size: int,
-    chunk: int,
-    read: Callable[[int, int, Progress], np.ndarray],
-    dtype: Dtype,
-    progress: Progress,
-) -> None:
-    """Write those of the vectors, of `size` bytes each, that are not there yet."""
-    with file.open("ab") as stream:
-        there = stream.seek(0, os.SEEK_END) // size
-        # A chunk that was cut is made again as a whole: texts are encoded with the same neighbours.
-        done = there if there == passages else there // chunk * chunk
-        stream.truncate(done * size)
-        for start in range(done, passages, chunk):
-            stop = min(start + chunk, passages)
-
-            def report(done: int, _total: int, start: int = start) -> None:
-                progress(start + done, passages)
-
-            stream.write(read(start, stop, report).astype(dtype).tobytes())
-            stream.flush()
-            progress(stop, passages)
 
 
 def mapped(file: Path, passages: int, dimension: int, dtype: str) -> np.ndarray:
@@ -198,14 +183,12 @@ def new_vectors(dimension: int, dtype: Dtype) -> Any:
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Encode every passage into `folder`; vectors are float16 unless another format is asked
-    for."""
+    """Encode every passage into `folder`, by default as float16."""
     with encoded(corpus, encoding, progress) as made:
         vectors = new_vectors(made.vectors.shape[1], made.dtype)
         for start in range(0, len(corpus), _VECTORS_AT_ONCE):
-            vectors.add(
-                np.ascontiguousarray(made.vectors[start : start + _VECTORS_AT_ONCE], np.float32)
-            )
+            part = made.vectors[start : start + _VECTORS_AT_ONCE]
+            vectors.add(np.ascontiguousarray(part, np.float32))
         write_index(vectors, folder / VECTORS_FILE)
     return Manifest(
         kind="flat",
@@ -224,8 +207,8 @@ def write_index(index: Any, file: Path) -> None:
     try:
         faiss.write_index(index, str(file))
     except RuntimeError:
-        what, remedy = "cannot be written", "make room on the disk, or write to another one"
-        raise InputError(what, where=str(file.parent), remedy=remedy) from None
+        problem, remedy = "cannot be written", "make room on the disk, or write to another one"
+        raise InputError(problem, where=str(file.parent), remedy=remedy) from None
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> FlatIndex:
@@ -239,9 +222,9 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> FlatIndex:
         vectors = None
     wanted = (len(corpus), encoder.identity.dimension)
     if vectors is None or (vectors.ntotal, vectors.d) != wanted:
-        what = "the vectors are missing or damaged"
+        problem = "the vectors are missing or damaged"
         remedy = f"rebuild it: branchwise corpus index {corpus.path} --kind flat"
-        raise InputError(what, where=str(file), remedy=remedy)
+        raise InputError(problem, where=str(file), remedy=remedy)
     return FlatIndex(vectors, encoder, corpus)
 
 
@@ -253,8 +236,8 @@ def index_encoder(corpus: Corpus, folder: Path, manifest: Manifest) -> QueryEnco
     try:
         return reopen_encoder(manifest.encoder)
     except InputError as error:
-        what, remedy = error.what, f"{error.remedy}; or {rebuild}" if error.remedy else rebuild
-        raise InputError(what, where=error.where or str(folder), remedy=remedy) from None
+        problem, remedy = error.what, f"{error.remedy}; or {rebuild}" if error.remedy else rebuild
+        raise InputError(problem, where=error.where or str(folder), remedy=remedy) from None
 
 
 def described(manifest: Mapping[str, Any]) -> str:

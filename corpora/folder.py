@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
 
 CORPUS_FILE, FACTS_FILE = "corpus.jsonl", "corpus.json"
 OFFSETS_FILE, CHECKSUMS_FILE = "offsets.npy", "checksums.npy"
-_MOST_CHARACTERS = 4_000_000
-"""Of the passages that are kept when they have been read."""
+_MOST_CHARACTERS = 4_000_000  # of the passages that are kept when they have been read
 _FORGOTTEN_EVERY = 50_000
 TITLES_FOLDER = "titles"
 MAX_PARTS = 100
@@ -47,9 +45,8 @@ MAX_PARTS = 100
 
 @dataclass(frozen=True)
 class Scan:
-    """What a pass over a corpus file found. `offsets`: int64 [n, 2], first byte and length in bytes
-    of each passage's line. `checksums`: uint32 [n], CRC-32 of each line, begun with its row:
-    another row's line has another."""
+    """What a pass over a corpus file found. `offsets`: int64 [n, 2], first byte and length of each
+    passage's line. `checksums`: uint32 [n], CRC-32 of each line, begun with its row."""
 
     sha256: str
     offsets: "np.ndarray"
@@ -71,9 +68,9 @@ def scan_corpus(path: Path) -> Scan:
             continue
         record = parse_record(line, f"{path}:{number}")
         if record.id is None:
-            what = 'lacks "id"'
+            problem = 'lacks "id"'
             remedy = "run `branchwise corpus build --from` on the file, which gives ids"
-            raise InputError(what, where=f"{path}:{number}", remedy=remedy)
+            raise InputError(problem, where=f"{path}:{number}", remedy=remedy)
         checksums.append(zlib.crc32(line, len(keys)))
         starts.extend((start, len(line)))
         keys.append(id_key(record.id))
@@ -107,23 +104,22 @@ def _refuse_duplicate_ids(path: Path, suspects: set[int]) -> None:
         if id is None or id_key(id) not in suspects:
             continue
         if id in first:
-            what = f"id {id!r} is already used in line {first[id]}"
+            problem = f"id {id!r} is already used in line {first[id]}"
             remedy = "give each passage an id of its own, or none at all"
-            raise InputError(what, where=f"{path}:{number}", remedy=remedy)
+            raise InputError(problem, where=f"{path}:{number}", remedy=remedy)
         first[id] = number
 
 
 def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Number (from 1), first byte and bytes of each line."""
     start = 0
     try:
         with path.open("rb") as stream:
             lines = iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b"")
             for number, line in enumerate(lines, start=1):
                 if len(line) > MAX_LINE_BYTES:
-                    what = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
+                    problem = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
                     remedy = "write one JSON object per line"
-                    raise InputError(what, where=f"{path}:{number}", remedy=remedy)
+                    raise InputError(problem, where=f"{path}:{number}", remedy=remedy)
                 yield number, start, line
                 start += len(line)
     except OSError as error:
@@ -142,11 +138,7 @@ class _Facts(BaseModel):
 
 
 class Corpus:
-    """Passages by row, read from disk one at a time. Thread-safe.
-
-    Memory: 20 bytes a passage for offsets and checksums (mapped, not loaded), and the passages
-    read last; the others stay on disk.
-    """
+    """Passages by row, read from disk one at a time, in 20 mapped bytes each. Thread-safe."""
 
     def __init__(self, path: Path, scan: Scan) -> None:
         import numpy as np
@@ -223,16 +215,15 @@ def no_corpus(path: Path) -> InputError:
     """What is wrong with what was named in place of a corpus folder, and how to make one of it."""
     source = source_at(str(path))
     if source is None:
-        what, out = f"no corpus here ({CORPUS_FILE} is missing)", str(path)
+        problem, out = f"no corpus here ({CORPUS_FILE} is missing)", str(path)
     else:
-        what, out = "is what a corpus is built from, not a corpus folder", "C"
+        problem, out = "is what a corpus is built from, not a corpus folder", "C"
     command = f"branchwise corpus build --from {source or 'SRC'} --out {out}"
-    return InputError(what, where=str(path), remedy=f"build one with `{command}`")
+    return InputError(problem, where=str(path), remedy=f"build one with `{command}`")
 
 
 def is_source(path: Path) -> bool:
-    """Whether what stands in a folder's corpus file are passages with a title and a text, as others
-    write them and a corpus is built from."""
+    """Whether a folder's corpus file has passages with title and text, to build a corpus of."""
     try:
         first = next(read_rows(path / CORPUS_FILE, "json"), None)
     except InputError:
@@ -241,7 +232,6 @@ def is_source(path: Path) -> bool:
 
 
 def _recall(path: Path) -> Scan | None:
-    """What an earlier pass found, None where it does not fit the file as it is now."""
     import numpy as np
 
     try:
@@ -263,9 +253,8 @@ def _remember(path: Path, scan: Scan, file: os.stat_result) -> None:
     """Keep what a pass over `file` found; a folder that cannot be written to is scanned anew."""
     import numpy as np
 
-    facts = _Facts(
-        sha256=scan.sha256, passages=len(scan), bytes=file.st_size, mtime_ns=file.st_mtime_ns
-    )
+    size, time = file.st_size, file.st_mtime_ns
+    facts = _Facts(sha256=scan.sha256, passages=len(scan), bytes=size, mtime_ns=time)
     with suppress(OSError, InputError):
         (path / FACTS_FILE).unlink(missing_ok=True)
         for name, array in ((OFFSETS_FILE, scan.offsets), (CHECKSUMS_FILE, scan.checksums)):
@@ -275,9 +264,8 @@ def _remember(path: Path, scan: Scan, file: os.stat_result) -> None:
 
 
 class Titles:
-    """Looks passages of a corpus up by title, in any case of letters. Thread-safe. The first
-    look-up reads the corpus once and leaves the folder `titles` beside it, where the corpus's can
-    be written to: 16 bytes a passage, mapped."""
+    """Looks passages up by title, in any case of letters. Thread-safe. The first look-up reads the
+    corpus and, where it can, leaves the folder `titles`: 16 mapped bytes a passage."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -307,8 +295,7 @@ class Titles:
 
     @cached_property
     def _views(self) -> tuple[memoryview, memoryview]:
-        """Hashes of titles in order, and their rows, of which those of one title ascend: numpy
-        takes four times as long for a single number."""
+        # Plain views: numpy takes four times as long for a single number.
         origin = {"titles": self._corpus.sha256}
         arrays = kept_arrays(self._corpus.path / TITLES_FOLDER, origin, self._made)
         return arrays["keys"].data, arrays["rows"].data
@@ -329,4 +316,5 @@ def _folded(title: str) -> str:
 
 
 def _key(folded: str) -> int:
-    return int.from_bytes(blake2b(folded.encode("utf-8", "replace"), digest_size=8).digest())
+    digest = hashlib.blake2b(folded.encode("utf-8", "replace"), digest_size=8)
+    return int.from_bytes(digest.digest())

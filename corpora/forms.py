@@ -25,8 +25,7 @@ DPR = ("id", "text", "title")
 HIPPORAG = ("title", "text")
 KILT = ("wikipedia_id", "wikipedia_title", "text")
 _FORM_OF_LAYOUT: dict[RowLayout, str] = {"json": "jsonl", "csv": "csv", "parquet": "parquet"}
-_LOOKED_AT = 1_000
-"""Names in a folder that are looked at."""
+_LOOKED_AT = 1_000  # names in a folder that are looked at
 PassageSource = Callable[["Omissions"], "Iterator[PlacedPassage]"]
 """Reads a collection's passages in their order; what is left out is noted. Raises InputError."""
 SPLIT_HELP = (
@@ -34,14 +33,14 @@ SPLIT_HELP = (
     "section) or whole. Default: documents as words:100, passages as they are."
 )
 _FIELDS = "id or _id (optional), title (optional), text; or contents"
+_AS_THEY_ARE = "a question set brings its passages as they are"
 
 
 @dataclass(frozen=True)
 class CorpusForm:
     """A form, written `NAME:PLACE`. `fields`: what a passage has there, ours in brackets where they
-    are called otherwise. `source`, `licence`: of the published collection, if it is one. `split`:
-    how its texts are split unless `--split` says otherwise. `renames`: whether `--field` may say
-    what its fields are called."""
+    are called otherwise. `source`, `licence`: of a published collection. `split`: how its texts are
+    split by default. `renames`: whether `--field` may say what its fields are called."""
 
     name: str
     place: str
@@ -115,8 +114,7 @@ CORPUS_FORMS: Mapping[str, CorpusForm] = {
 
 
 def open_source(source: str, fields: Sequence[str] = (), split: str | None = None) -> PassageSource:
-    """The collection of FORM:PLACE as `find_source` gives it, or the passages of a question set.
-    `fields`: `FIELD=COLUMN` each."""
+    """The collection of FORM:PLACE, or the passages of a question set. `fields`: `FIELD=COLUMN`."""
     from branchwise.corpora.passage_sources import FIELDS, open_form, question_passages
 
     prefix, _, place = source.partition(":")
@@ -133,15 +131,12 @@ def open_source(source: str, fields: Sequence[str] = (), split: str | None = Non
 
 
 def _not_taken(form: CorpusForm | None, option: str, value: str) -> InputError:
-    what = "a question set brings its passages as they are"
-    if form:
-        what = f"{form.name} has fields of its own"
-    return InputError(what, where=f"{option} {value}", remedy=f"leave out {option}")
+    taken = f"{form.name} has fields of its own" if form else _AS_THEY_ARE
+    return InputError(taken, where=f"{option} {value}", remedy=f"leave out {option}")
 
 
 def find_source(named: str, fields: Sequence[str] = ()) -> str:
-    """FORM:PLACE of what is named: itself, or the form that a file or a folder shows; a question
-    set as it is named."""
+    """FORM:PLACE of what is named: itself, the form that it shows; a question set as named."""
     prefix, colon, _ = named.partition(":")
     if colon and (prefix in CORPUS_FORMS or prefix in FORMS):
         return named
@@ -162,9 +157,9 @@ def find_source(named: str, fields: Sequence[str] = ()) -> str:
     if fits := _fitting(named):
         return fits
     if path.is_dir():
-        what = "there are no passages, and no Markdown, HTML or text files, in the folder"
+        problem = "there are no passages, and no Markdown, HTML or text files, in the folder"
         remedy = "`branchwise corpus forms` lists what a corpus is built from"
-        raise InputError(what, where=named, remedy=remedy)
+        raise InputError(problem, where=named, remedy=remedy)
     return f"jsonl:{named}"  # whose reader says what is wrong with it
 
 
@@ -185,11 +180,11 @@ def no_field(name: str, row: DataRow) -> str:
     return f"there is no field {name!r} (there are {', '.join(row.fields) or 'none'})"
 
 
-def misfit(form: str, place: str, what: str, where: str | None = None) -> InputError:
+def misfit(form: str, place: str, problem: str, where: str | None = None) -> InputError:
     """The refusal of a source that does not have its form, with the form that it has."""
     fits = _fitting(place)
     remedy = f"it fits {fits}" if fits else "`branchwise corpus forms` lists the forms"
-    return InputError(f"does not fit {form}: {what}", where=where or place, remedy=remedy)
+    return InputError(f"does not fit {form}: {problem}", where=where or place, remedy=remedy)
 
 
 def beir_file(folder: Path, names: tuple[str, ...]) -> Path | None:

@@ -6,7 +6,7 @@ vectors were made, so a few passages are encoded again, and must come out as the
 
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from branchwise.corpora.encoders import Encoder
     from branchwise.corpora.manifest import EncoderIdentity
 
-_FAISS_HEAD = 45
-"""Bytes before the vectors of an exact index."""
+_FAISS_HEAD = 45  # bytes before the vectors of an exact index
 _CANDIDATES, _COMPARED = 256, 16
 # float16 and bfloat16 keep .998; on MiniLM a wrong prefix gives .91, a wrong pooling .55.
 _LEAST_COSINE = 0.99
@@ -48,8 +47,8 @@ class VectorFile:
 
 def open_vectors(file: Path) -> VectorFile:
     if file.suffix not in _OPENERS:
-        what = f"vectors are read from {', '.join(_OPENERS)}"
-        raise InputError(what, where=str(file), remedy="write them in one of these forms")
+        problem = f"vectors are read from {', '.join(_OPENERS)}"
+        raise InputError(problem, where=str(file), remedy="write them in one of these forms")
     if not file.is_file():
         raise InputError("no such file", where=str(file), remedy="check the path")
     return _OPENERS[file.suffix](file)
@@ -63,9 +62,9 @@ def _numpy(file: Path) -> VectorFile:
     except Exception:  # noqa: BLE001 - numpy lets anything through that a damaged head leads to
         raise InputError("is not a NumPy array, or is damaged", where=str(file)) from None
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
-        what = f"holds {vectors.dtype} {list(vectors.shape)}, not floats [passages, dimension]"
+        problem = f"holds {vectors.dtype} {list(vectors.shape)}, not floats [passages, dimension]"
         remedy = "save one row a passage, in the order of the corpus"
-        raise InputError(what, where=str(file), remedy=remedy)
+        raise InputError(problem, where=str(file), remedy=remedy)
 
     def read(start: int, stop: int) -> "np.ndarray":
         return np.ascontiguousarray(vectors[start:stop], dtype=np.float32)
@@ -85,8 +84,8 @@ def _faiss(file: Path) -> VectorFile:
         raise InputError("is not a faiss index, or is damaged", where=str(file)) from None
     flat = isinstance(vectors, faiss.IndexFlat)
     if not flat or vectors.metric_type != faiss.METRIC_INNER_PRODUCT:
-        what = f"is not an exact index of inner products ({type(vectors).__name__})"
-        raise InputError(what, where=str(file), remedy="build it with --faiss_type Flat")
+        problem = f"is not an exact index of inner products ({type(vectors).__name__})"
+        raise InputError(problem, where=str(file), remedy="build it with --faiss_type Flat")
 
     def read(start: int, stop: int) -> "np.ndarray":
         rows: np.ndarray = vectors.reconstruct_n(start, stop - start)
@@ -96,14 +95,13 @@ def _faiss(file: Path) -> VectorFile:
 
 
 def _parquet(file: Path) -> VectorFile:
-    """The column of lists of numbers; a group of rows is read as a whole."""
     import numpy as np
 
     try:
         from pyarrow import parquet, types
     except ImportError:
-        what, remedy = "reading Parquet needs pyarrow", 'pip install "branchwise[parquet]"'
-        raise InputError(what, where=str(file), remedy=remedy) from None
+        problem, remedy = "reading Parquet needs pyarrow", 'pip install "branchwise[parquet]"'
+        raise InputError(problem, where=str(file), remedy=remedy) from None
     with _as_parquet(file):
         source = parquet.ParquetFile(file, memory_map=True)
         lists = [
@@ -113,8 +111,8 @@ def _parquet(file: Path) -> VectorFile:
             and types.is_floating(field.type.value_type)
         ]
         if len(lists) != 1:
-            what = f"needs one column of lists of floats, it has {', '.join(lists) or 'none'}"
-            raise InputError(what, where=str(file), remedy="leave one")
+            problem = f"needs one column of lists of floats, it has {', '.join(lists) or 'none'}"
+            raise InputError(problem, where=str(file), remedy="leave one")
         name = str(lists[0])
         groups = range(source.metadata.num_row_groups)
         starts = [0, *accumulate(source.metadata.row_group(group).num_rows for group in groups)]
@@ -156,11 +154,7 @@ def _as_parquet(file: Path) -> Iterator[None]:
         raise InputError(f"cannot be read as Parquet ({why})", where=str(file)) from None
 
 
-_OPENERS: Mapping[str, Callable[[Path], VectorFile]] = {
-    ".npy": _numpy,
-    ".index": _faiss,
-    ".parquet": _parquet,
-}
+_OPENERS = {".npy": _numpy, ".index": _faiss, ".parquet": _parquet}
 
 
 @dataclass(frozen=True)
@@ -178,14 +172,13 @@ def check_given(
     backend: Literal["auto", "torch", "openvino"] = "auto",
     settings: EncoderSettings = AS_THE_MODEL_SAYS,
 ) -> GivenVectors:
-    """The vectors in `file`. `backend` encodes the queries; `auto` is torch in float32, which
-    FlashRAG uses."""
+    """The vectors in `file`. `backend` encodes queries; `auto`: torch in float32, as FlashRAG's."""
     require("local", "vectors made elsewhere", str(file), ("sentence_transformers", "faiss"))
     vectors = open_vectors(file)
     if vectors.count != len(corpus):
-        what = f"holds {vectors.count} vectors, the corpus {len(corpus)} passages"
+        problem = f"holds {vectors.count} vectors, the corpus {len(corpus)} passages"
         remedy = f"put the corpus.jsonl that it was built on into {corpus.path} as it is"
-        raise InputError(what, where=str(file), remedy=remedy)
+        raise InputError(problem, where=str(file), remedy=remedy)
     loaded = load_encoder(encoder, "torch" if backend == "auto" else backend, settings)
     _check_vectors(vectors, corpus, loaded)
     return GivenVectors(vectors, loaded.identity)
@@ -197,17 +190,17 @@ def _check_vectors(vectors: VectorFile, corpus: Corpus, encoder: "Encoder") -> N
 
     name, dimension = encoder.identity.name, encoder.identity.dimension
     if vectors.dimension != dimension:
-        what = f"its vectors have {vectors.dimension} dimensions, those of {name} {dimension}"
-        raise InputError(what, where=str(vectors.path), remedy=_HOW_IT_WAS_MADE)
+        problem = f"its vectors have {vectors.dimension} dimensions, those of {name} {dimension}"
+        raise InputError(problem, where=str(vectors.path), remedy=_HOW_IT_WAS_MADE)
     step = max(1, len(corpus) // _CANDIDATES)
     rows = range(0, len(corpus), step)
     texts = {row: next(iter(corpus.contents(row, row + 1))) for row in rows}
     chosen = sorted(rows, key=lambda row: len(texts[row]))[:_COMPARED]
     kept = np.stack([vectors.read(row, row + 1)[0] for row in chosen])
     if not np.all(np.abs(np.linalg.norm(kept, axis=1) - 1) < _UNIT_LENGTH):
-        what = "its vectors are not of unit length, as those of DPR encoders"
+        problem = "its vectors are not of unit length, as those of DPR encoders"
         remedy = "search it with --retriever flashrag:CONFIG.yaml"
-        raise InputError(what, where=str(vectors.path), remedy=remedy)
+        raise InputError(problem, where=str(vectors.path), remedy=remedy)
     made = encoder.encode_passages([texts[row] for row in chosen])
     cosines = np.sum(kept * made, axis=1)
     worst = int(np.argmin(cosines))

@@ -19,8 +19,7 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _OF_LAYOUT = ("div", "h1", "h2", "h3", "p", "table")
 """A table that has one of these arranges blocks."""
 _CONTENT = "//main | //*[@role='main'] | //article"
-_LEAST_SHARE = 0.3
-"""Of a page's text, in the element that claims to hold its content."""
+_LEAST_SHARE = 0.3  # of a page's text, in the element that claims to hold its content
 _BESIDE_NAMES = "-–—|·:/«»"
 """What stands between a page's and a site's name; nothing ("") is in it, too."""
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden")
@@ -88,8 +87,7 @@ _NO_CONTENT_ROLES = _names("alert banner complementary contentinfo dialog menu n
 
 
 def read_html(data: bytes) -> SourceDocument:
-    """The content of a page. Its title is "" where it has none. Raises UnreadableDocumentError for
-    a page that is nested too deeply, or not text."""
+    """The content of a page, its title perhaps "". Raises UnreadableDocumentError."""
     from lxml import etree
 
     text = decoded(data)
@@ -98,9 +96,8 @@ def read_html(data: bytes) -> SourceDocument:
             count = sum(1 for _ in re.finditer(_ATTRIBUTE, tag[1]))
             if count > _MOST_ATTRIBUTES:
                 raise UnreadableDocumentError(f"has an element with {count:,} attributes")
-    parser = etree.HTMLParser(
-        encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True
-    )
+    bare = {"remove_comments": True, "remove_pis": True}
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, **bare)
     try:
         page = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError:  # of a page that is empty
@@ -110,7 +107,7 @@ def read_html(data: bytes) -> SourceDocument:
     if page is None:
         return SourceDocument("", ())
     content, claims = page, page.xpath(_CONTENT)
-    outer = [one for one in claims[:50] if not any(a in claims for a in one.iterancestors())]
+    outer = [claim for claim in claims[:50] if not any(a in claims for a in claim.iterancestors())]
     # The only element that claims to be the content, if it holds enough of the text.
     if len(outer) == 1:
         length, whole = (element.xpath("string-length()") for element in (outer[0], page))
@@ -197,15 +194,12 @@ def _is_no_content(element: "_Element") -> bool:
 
 
 class _Gathered:
-    """The text of the block that is being read."""
-
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self._lines: list[str] = []
         self._level = self._groups = self._as_written = 0
 
     def begin(self, element: "_Element") -> Iterator[TextBlock]:
-        """An element begins: the block that ends with it, if any."""
         tag = element.tag
         if tag in _HEADINGS and not self._groups:
             yield from self.rest()

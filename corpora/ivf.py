@@ -25,8 +25,7 @@ from branchwise.corpora.retrieval import DEPTH, MAX_K, Scored, ranked
 
 EXACT = "flat"
 LISTS_FILE, _TRAINED = "lists.faiss", "trained.faiss"
-# Rows a query's candidates are reranked from, by the greatest k: the same for every usual k, so
-# that the first of many are the first of few.
+# Rows a query's candidates are reranked from, by the greatest k, so that the first 3 of 50 stay.
 _CANDIDATES = ((MAX_K, 3 * MAX_K), (DEPTH, 3 * DEPTH))
 _PART = 1_000_000
 _CHUNK = 65_536
@@ -60,9 +59,8 @@ def candidates(k: int) -> int:
 def nearest(
     lists: Any, vectors: np.ndarray, query: np.ndarray, count: int
 ) -> tuple[list[int], list[float]]:
-    """Rows of `count` candidates and their exact inner products with one query. One query at a
-    time: several are compared with the lists' centres by a matrix product, whose last bits depend
-    on its size."""
+    """Rows of `count` candidates and their exact inner products with one query: comparing several
+    with the lists' centres is a matrix product, whose last bits depend on its size."""
     import faiss
 
     faiss.omp_set_num_threads(1)
@@ -73,8 +71,7 @@ def nearest(
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Encode every passage, train, add, choose how many lists are probed. What is done is kept
-    beside `folder` until the index is whole."""
+    """Encode every passage, train, add, choose the lists probed; kept until the index is whole."""
     with encoded(corpus, encoding, progress) as made:
         index_vectors(made.vectors, made.kept, folder)
         chosen = choose_probes(folder, made.vectors, encoding.recall)
@@ -100,9 +97,8 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
 
 
 def index_vectors(vectors: np.ndarray, kept: Path, folder: Path) -> None:
-    """Train on a sample, add in parts of a million that stay in `kept`, merge them into `folder`.
-    `vectors`: [n, dimension], of unit length, mapped. A part that is there is not made again.
-    Memory: a byte a number of every vector, to merge."""
+    """Train on a sample, add in parts of a million, kept in `kept`, merge them into `folder`.
+    `vectors`: [n, dimension], of unit length, mapped. Memory: a byte a number, to merge."""
     import faiss
 
     if not (kept / _TRAINED).is_file():
@@ -124,7 +120,6 @@ def index_vectors(vectors: np.ndarray, kept: Path, folder: Path) -> None:
 
 
 def _trained(vectors: np.ndarray) -> Any:
-    """An empty index whose lists' centres were found by k-means on a sample."""
     import faiss
 
     rows = _shuffled(len(vectors))[min(_SAMPLE, len(vectors) // 10) :]
@@ -142,7 +137,7 @@ def _trained(vectors: np.ndarray) -> Any:
 
 
 def _shuffled(count: int) -> np.ndarray:
-    """Rows in an order of chance, always the same: the first are held out of training."""
+    # Always the same order: the first are held out of training.
     return np.random.default_rng(0).permutation(count)
 
 
@@ -165,16 +160,20 @@ class Probes(NamedTuple):
 
 
 def choose_probes(folder: Path, vectors: np.ndarray, target: float) -> Probes:
-    """The fewest lists, doubling, with which held-out vectors find `target` of their ten nearest
-    others; all lists where even those do not reach it."""
+    """The fewest lists, doubling, by which held-out vectors find `target` of ten neighbours."""
     lists = open_lists(folder)
     held = sorted(_shuffled(len(vectors))[: min(_SAMPLE, max(1, len(vectors) // 10))].tolist())
     queries = _floats(vectors[held])
     truth = _true_neighbours(vectors, queries, held)
-    probes, recall = 1, 0.0
+    probes = 1
     while True:
-        lists.nprobe = probes
-        recall = _recall(lists, vectors, queries, held, truth)
+        lists.nprobe, shares = probes, []
+        for query, row, expected in zip(queries, held, truth, strict=True):
+            rows, scores = nearest(lists, vectors, query, candidates(_NEAREST))
+            by_score = sorted(zip(scores, rows, strict=True), reverse=True)
+            others = [other for _, other in by_score if other != row][:_NEAREST]
+            shares.append(len(expected & set(others)) / max(1, len(expected)))
+        recall = sum(shares) / len(shares)
         if recall >= target or probes == lists.nlist:
             return Probes(probes, lists.nlist, round(recall, 4))
         probes = min(2 * probes, lists.nlist)
@@ -183,7 +182,6 @@ def choose_probes(folder: Path, vectors: np.ndarray, target: float) -> Probes:
 def _true_neighbours(
     vectors: np.ndarray, queries: np.ndarray, held: Sequence[int]
 ) -> list[set[int]]:
-    """Rows of each query's ten nearest, itself left out, by comparison with all."""
     best = np.full((len(queries), _NEAREST), -np.inf, dtype=np.float32)
     rows = np.full((len(queries), _NEAREST), -1)
     for start in range(0, len(vectors), _CHUNK):
@@ -196,26 +194,8 @@ def _true_neighbours(
         top = np.argpartition(-scores, _NEAREST - 1, axis=1)[:, :_NEAREST]
         best = np.take_along_axis(scores, top, axis=1)
         rows = np.take_along_axis(here, top, axis=1)
-    return [
-        {row for row in near if row >= 0} - {own}
-        for own, near in zip(held, rows.tolist(), strict=True)
-    ]
-
-
-def _recall(
-    lists: Any,
-    vectors: np.ndarray,
-    queries: np.ndarray,
-    held: Sequence[int],
-    truth: Sequence[set[int]],
-) -> float:
-    shares = []
-    for query, row, expected in zip(queries, held, truth, strict=True):
-        rows, scores = nearest(lists, vectors, query, candidates(_NEAREST))
-        by_score = sorted(zip(scores, rows, strict=True), reverse=True)
-        others = [other for _, other in by_score if other != row][:_NEAREST]
-        shares.append(len(expected & set(others)) / max(1, len(expected)))
-    return sum(shares) / len(shares)
+    pairs = zip(held, rows.tolist(), strict=True)
+    return [{row for row in near if row >= 0} - {own} for own, near in pairs]
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
@@ -229,15 +209,14 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
     except (OSError, ValueError, RuntimeError, TypeError, AttributeError):
         fits = False
     if not fits:
-        what = "the vectors are missing or damaged"
+        problem = "the vectors are missing or damaged"
         remedy = f"rebuild it: {index_command(corpus.path, folder.name, 'ivf')}"
-        raise InputError(what, where=str(folder), remedy=remedy)
+        raise InputError(problem, where=str(folder), remedy=remedy)
     return IvfIndex(lists, vectors, encoder, corpus)
 
 
 def open_lists(folder: Path) -> Any:
-    """The inverted lists, mapped. Raises ValueError where the file was cut: reading what is missing
-    would end the process."""
+    """The inverted lists, mapped. Raises ValueError for a cut file, which would end the process."""
     import faiss
 
     file = folder / LISTS_FILE

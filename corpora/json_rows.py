@@ -33,8 +33,8 @@ class _RepeatedKeyError(Exception):
     """An object has this key twice."""
 
     def at(self, where: str) -> InputError:
-        what = f"has the key {str(self)!r} twice in one object"
-        return InputError(what, where=where, remedy="merge what they hold, or rename one")
+        problem = f"has the key {str(self)!r} twice in one object"
+        return InputError(problem, where=where, remedy="merge what they hold, or rename one")
 
 
 def json_rows(path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
@@ -43,14 +43,35 @@ def json_rows(path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
     with open_data(path) as stream:
         head = cast(BufferedReader, stream).peek(64)[:64]
         if head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
-            yield from _entries(_Window(stream, path, strict=strict), path, refuse)
+            text = _Window(stream, path, strict=strict)
+            text.next()
+            text.skip("[")
+            number = 0
+            while text.next() != "]":
+                if number:
+                    text.skip(",")
+                    text.next()
+                number += 1
+                line = f", line {text.line}" if text.line > 1 else ""
+                where = f"{path}:entry {number}{line}"
+                try:
+                    value = text.value()
+                except _RepeatedKeyError as error:
+                    refuse("repeated-key", error.at(where))
+                    continue
+                if isinstance(value, dict):
+                    yield DataRow(where, value)
+                else:
+                    refuse("not-an-object", InputError(_no_object(value), where=where))
+            text.skip("]")
+            if text.next():
+                raise text.wrong("more text behind the array")
         else:
             yield from _lines(stream, path, refuse, strict=strict)
 
 
 def json_object(path: Path, most: int, remedy: str | None = None) -> dict[str, Any]:
-    """The object that a whole file is. Raises InputError, also for more than `most` bytes;
-    `remedy`: for another value."""
+    """The object that a file of at most `most` bytes is. Raises InputError."""
     with open_data(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
@@ -87,8 +108,8 @@ def _lines(stream: IO[bytes], path: Path, refuse: Refuse, *, strict: bool) -> It
         except RecursionError:
             refuse("too-deep", _deep(where))
         except (json.JSONDecodeError, orjson.JSONDecodeError) as error:
-            what = f"not valid JSON ({error.msg}, column {error.colno})"
-            refuse("not-json", InputError(what, where=where, remedy=_LINES))
+            problem = f"not valid JSON ({error.msg}, column {error.colno})"
+            refuse("not-json", InputError(problem, where=where, remedy=_LINES))
         else:
             if isinstance(value, dict):
                 yield DataRow(where, value)
@@ -98,7 +119,6 @@ def _lines(stream: IO[bytes], path: Path, refuse: Refuse, *, strict: bool) -> It
 
 
 def _decoded(data: bytes, *, strict: bool) -> Any:
-    """The value on a line. `strict`: raise _RepeatedKeyError for a key that it repeats."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -112,31 +132,6 @@ def _decoded(data: bytes, *, strict: bool) -> Any:
         if not is_as_we_write:
             _check(value, data.decode("utf-8"), strict)
     return value
-
-
-def _entries(text: "_Window", path: Path, refuse: Refuse) -> Iterator[DataRow]:
-    text.next()
-    text.skip("[")
-    number = 0
-    while text.next() != "]":
-        if number:
-            text.skip(",")
-            text.next()
-        number += 1
-        line = f", line {text.line}" if text.line > 1 else ""
-        where = f"{path}:entry {number}{line}"
-        try:
-            value = text.value()
-        except _RepeatedKeyError as error:
-            refuse("repeated-key", error.at(where))
-            continue
-        if isinstance(value, dict):
-            yield DataRow(where, value)
-        else:
-            refuse("not-an-object", InputError(_no_object(value), where=where))
-    text.skip("]")
-    if text.next():
-        raise text.wrong("more text behind the array")
 
 
 class _Window:
@@ -182,8 +177,8 @@ class _Window:
             except RecursionError:
                 raise _deep(where) from None
             except ValueError:  # of an integer with thousands of digits
-                what = "holds a number of thousands of digits"
-                raise InputError(what, where=where, remedy="shorten it") from None
+                problem = "holds a number of thousands of digits"
+                raise InputError(problem, where=where, remedy="shorten it") from None
             # A number at the end may go on.
             if end < len(self._text) or not self._more():
                 break
@@ -207,13 +202,12 @@ class _Window:
         self._at = at
 
     def _more(self) -> bool:
-        """Read on; what is done with is dropped. Whether there was more."""
         if self._end:
             return False
         rest, where = self._text[self._at :], f"{self._path}:{self.line}"
         if len(rest) > files.MAX_LINE_BYTES:
-            what = f"the entry is longer than {files.MAX_LINE_BYTES // 2**20} MiB"
-            raise InputError(what, where=where)
+            problem = f"the entry is longer than {files.MAX_LINE_BYTES // 2**20} MiB"
+            raise InputError(problem, where=where)
         data = self._stream.read(max(_CHUNK, len(rest)))
         self._end = not data
         try:
@@ -240,8 +234,7 @@ _scan_unique = json.JSONDecoder(object_pairs_hook=_unique).decode
 
 
 def _scan(text: str, at: int) -> tuple[Any, int]:
-    """The value that begins there, and where it ends. Meanwhile no cycles are searched for: what
-    that frees needs a stack, which may be used up in the depth of a nested text."""
+    # A search for cycles needs a stack, which a deeply nested text may have used up.
     searching = gc.isenabled()
     gc.disable()
     try:
@@ -252,8 +245,7 @@ def _scan(text: str, at: int) -> tuple[Any, int]:
 
 
 def _check(value: Any, written: str, strict: bool) -> None:
-    """Raise JSONDecodeError for half characters (lone surrogates), which the standard library's
-    reader lets through, and _RepeatedKeyError if `strict`."""
+    """Raise JSONDecodeError for lone surrogates, and _RepeatedKeyError if `strict`."""
     if "\\u" in written:
         orjson.loads(written)
     # As many keys are written as were read, or the slow reader says which one is repeated.
@@ -263,7 +255,6 @@ def _check(value: Any, written: str, strict: bool) -> None:
 
 
 def _keys(value: Any) -> int:
-    """How many keys the objects in a value have."""
     if isinstance(value, dict):
         return len(value) + sum(map(_keys, value.values()))
     return sum(map(_keys, value)) if isinstance(value, list) else 0

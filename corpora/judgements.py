@@ -28,8 +28,7 @@ _NAME = "name the folder of a data set of BEIR"
 
 
 def grades_of(question: Question) -> list[PassageGrades]:
-    """The judged passages of a question, or else those that its gold answers are stated in and its
-    gold branches cite, of each of its gold sets."""
+    """The judged passages, or those that state or are cited by answers, of each gold set."""
     judged = question.meta.get(META_KEY)
     if judged is None:
         grades: list[PassageGrades] = []
@@ -41,8 +40,8 @@ def grades_of(question: Question) -> list[PassageGrades]:
         return grades
     where, remedy = f"question {question.id!r}", f'write "{META_KEY}": {{"PASSAGE ID": 1}}'
     if not isinstance(judged, Mapping):
-        what = f'meta has "{META_KEY}", which is {json_kind(judged)}'
-        raise InputError(what, where=where, remedy=remedy)
+        problem = f'meta has "{META_KEY}", which is {json_kind(judged)}'
+        raise InputError(problem, where=where, remedy=remedy)
     for grade in judged.values():
         if not isinstance(grade, int) or isinstance(grade, bool):
             raise InputError(f"{grade!r} is no grade", where=where, remedy=remedy)
@@ -50,9 +49,8 @@ def grades_of(question: Question) -> list[PassageGrades]:
 
 
 def read_judgements(path: Path) -> dict[str, dict[str, int]]:
-    """Grades by query id, of a file in one of two forms. BEIR's: a header, then query, passage and
-    grade between tabs. TREC's (`trec_eval`): query, an unused field, passage and grade between
-    spaces."""
+    """Grades by query id. BEIR's files have a header, then query, passage and grade between tabs;
+    TREC's (`trec_eval`) query, an unused field, passage and grade between spaces."""
     judged: dict[str, dict[str, int]] = defaultdict(dict)
     for number, line in read_lines(path):
         where = f"{path}:{number}"
@@ -86,12 +84,11 @@ def beir_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
             yield DataRow(row.where, {**row.fields, META_KEY: grades})
     if judged:
         unknown = next(iter(judged))
-        what = f"{len(judged):,} judged queries are not in {queries.name}, the first {unknown!r}"
-        raise InputError(what, where=str(judgements), remedy="compare with the published data set")
+        fault = f"{len(judged):,} judged queries are not in {queries.name}, the first {unknown!r}"
+        raise InputError(fault, where=str(judgements), remedy="compare with the published data set")
 
 
 def _data_set(path: Path) -> tuple[Path, Path]:
-    """The folder of the data set, and the file with its judgements."""
     if path.is_file():
         return path.parent.parent, path
     if not path.exists():
@@ -101,8 +98,8 @@ def _data_set(path: Path) -> tuple[Path, Path]:
         raise InputError("there is no qrels/test.tsv", where=str(path), remedy=_NAME)
     if _DEFAULT in splits or len(splits) == 1:
         return path, splits.get(_DEFAULT) or next(iter(splits.values()))
-    what = f"has judgements for {', '.join(splits)}, none for {_DEFAULT}"
-    raise InputError(what, where=str(path), remedy=f"name one: beir:{next(iter(splits.values()))}")
+    fault = f"has judgements for {', '.join(splits)}, none for {_DEFAULT}"
+    raise InputError(fault, where=str(path), remedy=f"name one: beir:{next(iter(splits.values()))}")
 
 
 def beir_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:

@@ -29,9 +29,8 @@ _FORMAT = 1
 def kept_arrays(
     folder: Path | None, origin: Mapping[str, Any], make: "Callable[[], Arrays]"
 ) -> "Arrays":
-    """The arrays of this origin, mapped where they are kept; else made, and kept in the folder.
-    `origin`: JSON values, which change with all that the arrays depend on. Without a folder, and
-    where it cannot be written, the arrays stay in memory."""
+    """The arrays of this origin, mapped where they are kept; else made, and kept if they can be.
+    `origin`: JSON values, which change with all that the arrays depend on."""
     if folder is None:
         return make()
     described = orjson.loads(orjson.dumps({"format": _FORMAT, "origin": origin}))

@@ -56,10 +56,9 @@ class IndexModule(Protocol):
 
 @dataclass(frozen=True)
 class IndexKind:
-    """A kind of index. `about`: for help; `building`: what is done while it is built; `metric`: of
-    its scores; `needs`: modules of the extra `local`; `encodes`: whether it is made with an
-    encoder, which it takes settings of. `fast_to`: passages up to which it answers in some
-    hundredths of a second; None: any number."""
+    """A kind of index. `about`: for help; `building`: what is done meanwhile; `metric`: of scores;
+    `needs`: modules of the extra `local`; `encodes`: it takes settings of an encoder. `fast_to`:
+    passages up to which it answers in some hundredths of a second; None: any number."""
 
     name: str
     about: str

@@ -13,7 +13,7 @@ whose questions name it, and .02 less on worlds.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +44,8 @@ _UNSPACED = re.compile(
     "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_MANY = 0.2
-"""The share of letters of such scripts from which a warning says so."""
-_PASSAGES = 2_000
-"""Of a corpus, those that are looked at: in steps, from its beginning to its end."""
+_MANY = 0.2  # the share of letters of such scripts from which a warning says so
+_PASSAGES = 2_000  # of a corpus, those that are looked at: in steps, from its beginning to its end
 _FINDS_LITTLE = (
     "much of the text is in a script without spaces between words, where BM25 finds next to "
     "nothing; use `--kind flat` with an encoder of its language"
@@ -55,8 +53,7 @@ _FINDS_LITTLE = (
 SCORING = "tantivy k1=1.2 b=0.75"
 TERMS_FOLDER = "tantivy"
 _CONTENTS, _ROW = "contents", "row"
-_MOST_TERMS = 256
-"""Of a query; those behind are left out."""
+_MOST_TERMS = 256  # of a query; those behind are left out
 # Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
 _SPARE = 8
 _DEPTHS = (MAX_K + _SPARE, DEPTH + _SPARE)
@@ -72,7 +69,6 @@ def spaced(text: str) -> str:
 
 
 def _is_unspaced(texts: Iterable[str]) -> bool:
-    """Whether many of the letters are of scripts that write no spaces between words."""
     letters = unspaced = 0
     for text in texts:
         letters += sum(map(len, text.split()))
@@ -114,13 +110,12 @@ class LexicalIndex:
             return []
         with _damage(self._corpus, self._folder):
             # A union: a term that a query repeats counts as often.
-            fields = [
-                tantivy.Query.term_query(self._schema, _CONTENTS, term, index_option="freq")
-                for term in terms
-            ]
-            query = tantivy.Query.boolean_query([(tantivy.Occur.Should, field) for field in fields])
-            # The same depth for every usual k: which passages are skipped depends on it, and with
-            # that, by the last bit, what is found near the end.
+            of_term = partial(
+                tantivy.Query.term_query, self._schema, _CONTENTS, index_option="freq"
+            )
+            parts = [(tantivy.Occur.Should, of_term(term)) for term in terms]
+            query = tantivy.Query.boolean_query(parts)
+            # As deep for every usual k: which passages are skipped decides what is near the end.
             depth = next((depth for depth in _DEPTHS if k + _SPARE <= depth), k + _SPARE)
             scored = self._scored(query, depth)
             while len(scored) == depth and scored[-1].score == scored[k - 1].score:
@@ -141,8 +136,7 @@ class LexicalIndex:
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Analyse and index every passage into `folder`; there is nothing to encode. Memory does not
-    grow with the corpus."""
+    """Analyse and index every passage into `folder`, in memory that does not grow with it."""
     step = max(1, len(corpus) // _PASSAGES)
     texts = (text for row in range(0, len(corpus), step) for text in corpus.contents(row, row + 1))
     if _is_unspaced(texts):
@@ -169,50 +163,43 @@ def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
         index.register_tokenizer(ANALYZER, tantivy_analyzer())
         writer = index.writer(heap_size=_WRITER_BYTES, num_threads=1)
         try:
-            words = _add_all(writer, corpus, progress)
+            analyzer, words = tantivy_analyzer(), False
+            for row, contents in enumerate(corpus.contents()):
+                text = spaced(contents)
+                words = words or bool(analyzer.analyze(text))
+                passage = tantivy.Document()
+                passage.add_integer(_ROW, row)
+                passage.add_text(_CONTENTS, text)
+                writer.add_document(passage)
+                if row % _REPORT_EVERY == 0:
+                    progress(row, len(corpus))
             writer.commit()
         finally:
             writer.wait_merging_threads()  # or they would go on to write while the folder goes
         for lock in folder.glob(f"*{_LOCK}"):
             lock.unlink()
     except (ValueError, OSError) as error:  # tantivy makes the first of every error of the system
-        what = f"the index cannot be written ({one_line(str(error))})"
+        problem = f"the index cannot be written ({one_line(str(error))})"
         remedy = "look for room on the disk, and for what else writes there"
-        raise InputError(what, where=str(corpus.path), remedy=remedy) from None
+        raise InputError(problem, where=str(corpus.path), remedy=remedy) from None
     if not words:
-        what = "no passage contains a word to index"
-        raise InputError(what, where=str(corpus.path), remedy="use `--kind flat` for it")
+        problem = "no passage contains a word to index"
+        raise InputError(problem, where=str(corpus.path), remedy="use `--kind flat` for it")
     progress(len(corpus), len(corpus))
 
 
-def _add_all(writer: tantivy.IndexWriter, corpus: Corpus, progress: Progress) -> bool:
-    """Give the writer every passage; whether any of them has a term."""
-    analyzer, words = tantivy_analyzer(), False
-    for row, contents in enumerate(corpus.contents()):
-        text = spaced(contents)
-        words = words or bool(analyzer.analyze(text))
-        passage = tantivy.Document()
-        passage.add_integer(_ROW, row)
-        passage.add_text(_CONTENTS, text)
-        writer.add_document(passage)
-        if row % _REPORT_EVERY == 0:
-            progress(row, len(corpus))
-    return words
-
-
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex:
+    problem = ""
     if manifest.analyzer != ANALYZER:
-        what = f"the index was analysed with {manifest.analyzer}, queries would be with {ANALYZER}"
-        remedy = rebuild_command(corpus.path, folder.name, manifest)
-        raise InputError(what, where=str(folder), remedy=remedy)
-    if not has_records(folder):
+        problem = f"was analysed with {manifest.analyzer}, queries would be with {ANALYZER}"
+    elif not has_records(folder):
         # Opening a damaged file can end the process (SIGABRT), which no handler of errors sees.
-        what = f"the index was made without a record of its files ({RECORDS_FILE})"
+        problem = f"was made without a record of its files ({RECORDS_FILE})"
+    if problem:
         remedy = rebuild_command(corpus.path, folder.name, manifest)
-        raise InputError(what, where=str(folder), remedy=remedy)
+        raise InputError(f"the index {problem}", where=str(folder), remedy=remedy)
     with scratch_folder("branchwise-index-") as links, _damage(corpus, folder):
-        # tantivy makes a lock beside what it opens, in a folder that may only be readable. What is
-        # mapped stays when the links are gone.
+        # tantivy locks beside what it opens, which may be read-only. What is mapped stays.
         for file in (folder / TERMS_FOLDER).resolve(strict=True).iterdir():
             if file.suffix != _LOCK:
                 (links / file.name).symlink_to(file)
@@ -232,13 +219,12 @@ def described(manifest: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _damage(corpus: Corpus, folder: Path) -> Iterator[None]:
-    """What goes wrong in here is the index's damage, as one line."""
     try:
         yield
     except BaseException as error:
         panicked = type(error).__name__ == "PanicException"  # of Rust; it derives of BaseException
         if not panicked and not isinstance(error, (ValueError, TypeError, OSError)):
             raise
-        what = "the terms are missing or damaged"
+        problem = "the terms are missing or damaged"
         remedy = f"rebuild it: {index_command(corpus.path, folder.name, 'bm25')}"
-        raise DamagedDataError(what, where=str(folder), remedy=remedy) from None
+        raise DamagedDataError(problem, where=str(folder), remedy=remedy) from None

@@ -86,9 +86,9 @@ def read_manifest(corpus: Corpus, name: str) -> Manifest:
     except OSError as error:
         raise cannot_read(file, error) from None
     except ValidationError as error:
-        what = f"not an index manifest of this version ({first_problem(error)})"
+        problem = f"not an index manifest of this version ({first_problem(error)})"
         remedy = rebuild_command(corpus.path, name, None)
-        raise InputError(what, where=str(file), remedy=remedy) from None
+        raise InputError(problem, where=str(file), remedy=remedy) from None
     if manifest.corpus_sha256 != corpus.sha256 or manifest.passages != len(corpus):
         raise InputError(
             f"the index is of another corpus: built on {manifest.passages} passages "

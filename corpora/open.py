@@ -49,8 +49,6 @@ class CorpusRetriever:
 
 
 class _Hybrid:
-    """Reciprocal rank fusion of two indexes, each asked to a fixed depth."""
-
     def __init__(self, parts: Sequence[Index], corpus: Corpus) -> None:
         self._parts, self._corpus = parts, corpus
 
@@ -73,8 +71,7 @@ def is_plugin_retriever(name: str | None) -> bool:
 
 
 def absolute_name(name: str, folder: Path | None = None) -> str:
-    """The name with its file's whole path, so that it means the same from any folder. A relative
-    path is taken from `folder` (default: the working directory)."""
+    """The name with its file's whole path, from `folder` (default: the working directory)."""
     if name.startswith(FLASHRAG):
         return FLASHRAG + str(((folder or Path()) / name.removeprefix(FLASHRAG)).resolve())
     if is_plugin_retriever(name):
@@ -92,17 +89,16 @@ def open_retriever(
     """The retriever over index `name`, or `hybrid` for flat (or else ivf) and bm25 fused.
 
     Without a name: the only index there is, else `flat`. `http:URL` and `flashrag:CONFIG.yaml`
-    search elsewhere, independent of the corpus; a plug-in (`file.py:name`, `module:name`, or the
-    name of an installed one) searches what it likes, with its own of the `settings` by plug-in
-    name. A server gets its own of the `keys` and `headers`. Raises InputError, with a remedy, if
-    there is no such index, it belongs to another corpus or encoder or is damaged, nothing answers,
-    or a plug-in cannot be used.
+    search elsewhere, independent of the corpus; a plug-in (`file.py:name`, `module:name`, an
+    installed one's name) searches what it likes, with its own of the `settings` by plug-in name. A
+    server gets its own of the `keys` and `headers`. Raises InputError, with a remedy, if there is
+    no such index, it is another corpus's or encoder's, or damaged, or what is named does not work.
     """
     if is_plugin_retriever(name):
         if corpus_dir is not None and name in index_names(Path(corpus_dir)):
-            what = f"both an index of the corpus and an installed plug-in are called {name!r}"
+            problem = f"both an index of the corpus and an installed plug-in are called {name!r}"
             remedy = "name the plug-in as package.module:name, or rename the index's folder"
-            raise InputError(what, where=str(corpus_dir), remedy=remedy)
+            raise InputError(problem, where=str(corpus_dir), remedy=remedy)
         return open_plugin(str(name), corpus_dir, settings)
     if name is not None and name.startswith(SERVERS):
         return open_search_server(name, keys=keys, headers=headers or {})
@@ -110,11 +106,7 @@ def open_retriever(
         return open_flashrag(Path(name.removeprefix(FLASHRAG)))
     if corpus_dir is None:
         raise InputError("there is no corpus to search", remedy="add --corpus DIR")
-    return _open_own(Path(corpus_dir), name)
-
-
-def _open_own(corpus_dir: Path, name: str | None) -> Retriever:
-    corpus = Corpus.open(corpus_dir)
+    corpus = Corpus.open(Path(corpus_dir))
     chosen = chosen_index(corpus.path, name)
     names = index_names(corpus.path)
     if chosen != HYBRID or HYBRID in names:
@@ -147,13 +139,13 @@ def chosen_index(corpus_dir: Path, name: str | None, words: SettingNames = FLAGS
         return chosen
     known = dict.fromkeys((*names, *BUILT_IN))
     if missing not in known and (near := nearest(missing, known)):
-        what, remedy = f"unknown retriever {missing!r}", f"did you mean {near[0]}?"
+        problem, remedy = f"unknown retriever {missing!r}", f"did you mean {near[0]}?"
     else:
         has = f"it has {', '.join(names)}" if names else "it has none yet"
-        what = f"the corpus has no index {missing!r} ({has})"
+        problem = f"the corpus has no index {missing!r} ({has})"
         remedy = f"make it: {index_command(corpus_dir, missing)}"
     setting = "retriever" if name else "corpus"
-    raise SettingError(setting, what, where=str(corpus_dir), remedy=remedy)
+    raise SettingError(setting, problem, where=str(corpus_dir), remedy=remedy)
 
 
 def _open(corpus: Corpus, name: str) -> tuple[Index, dict[str, Any]]:

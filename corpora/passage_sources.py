@@ -49,13 +49,11 @@ _WORDS: dict[Omitted, tuple[str, str]] = {
     "link": ("link, which is not followed", "links, which are not followed"),
 }
 _OMITTED_FILES: dict[str, Omitted] = {OTHER: "other", LINK: "link", DENIED: "unreadable"}
-_MOST_NAMED = 1_000
-"""Files that cannot be read, of those that are kept with their names."""
+_MOST_NAMED = 1_000  # files that cannot be read, of those that are kept with their names
 _MOST_SHOWN = 10
 FIELDS = ("id", "title", "text", "contents")
 """Ours: a passage has a text, or contents (its title on the first line, its text below)."""
-_OTHER_ID = "_id"
-"""What the id is called, too, without being named: by BEIR, MongoDB."""
+_OTHER_ID = "_id"  # what the id is called, too, without being named: by BEIR, MongoDB
 _LAYOUTS: Mapping[str, tuple[RowLayout | Literal["hf"], tuple[str, ...]]] = {
     "jsonl": ("json", ()),
     "csv": ("csv", ()),
@@ -87,10 +85,10 @@ class Omissions:
 
     def lines(self) -> Iterator[str]:
         """A line for each kind with the first place, and one for each file that was not read."""
-        for kind, (one, several) in _WORDS.items():
+        for kind, (singular, plural) in _WORDS.items():
             count, first = self._places.get(kind, (0, ""))
             if count:
-                named = one if count == 1 else f"{several}, the first"
+                named = singular if count == 1 else f"{plural}, the first"
                 yield f"{count:,} {named}: {_shown(first)}"
         for file in self._unread[:_MOST_SHOWN]:
             yield f"{file['name']}: {file['problem']}"
@@ -137,9 +135,8 @@ def open_form(form: str, place: str, names: FieldNames, split: Split | None) -> 
 
 @dataclass(frozen=True)
 class _RowPassages:
-    """The passages of a file of rows, of the files of that layout in a folder, or of a set of the
-    hub. `form`: the form that the source is said to have. `split`: how each row's text is split, if
-    at all; the parts of a passage with an id of its own are numbered, `ID#1`."""
+    """The passages of a file of rows, of such files in a folder, or of a hub's set, whose form is
+    said to be `form`. `split`: how each row's text is split, if at all, into `ID#1`, `ID#2`..."""
 
     form: str
     place: str
@@ -175,7 +172,6 @@ class _RowPassages:
             yield from read_rows(file, layout, wanted=wanted)
 
     def _fields(self, row: DataRow) -> dict[str, Any]:
-        """A row's fields by our names; those that were not named keep their own."""
         if not self.names.columns:
             return row.fields
         fields, rest = self.names.split(row.fields)
@@ -184,23 +180,21 @@ class _RowPassages:
         return rest | dict.fromkeys(self.names.columns) | fields
 
     def _check(self, first: DataRow) -> None:
-        """Raise InputError where the first row lacks a field that it should have."""
         check_form(self.form, _LAYOUTS[self.form][1], first, self.place)
         if lacking := self.names.missing(first.fields):
             field, column = lacking
-            what = f"there is no column {column!r}"
+            problem = f"there is no column {column!r}"
             remedy = f"correct --field {field}={column}: {did_you_mean(column, first.fields)}"
-            raise InputError(what, where=first.where, remedy=remedy)
+            raise InputError(problem, where=first.where, remedy=remedy)
         fields = self._fields(first)
         if "text" not in fields and "contents" not in fields:
             texts = {name: text for name, text in first.fields.items() if isinstance(text, str)}
             longest = max(texts, key=lambda name: len(texts[name]), default="NAME")
-            what, remedy = no_field("text", first), f"name it: --field text={longest}"
-            raise InputError(what, where=first.where, remedy=remedy)
+            problem, remedy = no_field("text", first), f"name it: --field text={longest}"
+            raise InputError(problem, where=first.where, remedy=remedy)
 
 
 def _passage_record(fields: Mapping[str, Any], where: str) -> CorpusRecord | None:
-    """The passage that a row is; None without a text and a title."""
     if (contents := fields.get("contents")) is None:
         if "text" not in fields and "title" not in fields:
             raise InputError('lacks "text" (or "contents")', where=where, remedy=_WRITE)
@@ -228,8 +222,7 @@ def _text(value: Any, name: str, where: str) -> str:
 
 
 def _document_passages(path: Path, split: Split, omissions: Omissions) -> Iterator[PlacedPassage]:
-    """The passages of a document, or of those in a folder by the names of their files, which are
-    read whole, one at a time; files that cannot be read are left out."""
+    """The passages of a document, or of a folder's, read whole, one at a time, by their names."""
     files: Iterable[FoundFile] = [FoundFile(path, READ_AS.get(path.suffix.lower(), OTHER))]
     for file in walk(path) if path.is_dir() else files:
         where = str(file.path)
@@ -250,8 +243,7 @@ def _document_passages(path: Path, split: Split, omissions: Omissions) -> Iterat
 
 
 def _page_passages(place: str, split: Split, omissions: Omissions) -> Iterator[PlacedPassage]:
-    """The passages of KILT's pages: `ID#1`, with the page's id in Wikipedia, or `ID` where a page
-    is split into none."""
+    """The passages of KILT's pages: `ID#1`, ... by their ids in Wikipedia; `ID` of one whole."""
     for number, row in enumerate(read_rows(Path(place), "json")):
         if not number:
             check_form("kilt", KILT, row, place)
@@ -259,8 +251,8 @@ def _page_passages(place: str, split: Split, omissions: Omissions) -> Iterator[P
         texts: Any = row.fields.get("text")
         for name, value, type in (("wikipedia_title", title, str), ("text", texts, list)):
             if not isinstance(value, type):
-                what = f'"{name}" is {json_kind(value)}'
-                raise InputError(what, where=row.where, remedy="see KILT's README")
+                problem = f'"{name}" is {json_kind(value)}'
+                raise InputError(problem, where=row.where, remedy="see KILT's README")
         texts = [text.strip() for text in texts if isinstance(text, str)]
         if texts[:1] == [title.strip()]:
             del texts[0]
@@ -291,8 +283,8 @@ def question_passages(source: str) -> PassageSource:
                 record = CorpusRecord(None if is_hash else passage.id, passage.contents)
                 yield PlacedPassage(where, record)
         if empty:
-            what = "the questions bring no passages"
+            problem = "the questions bring no passages"
             remedy = "build the corpus from passages (`branchwise corpus forms`)"
-            raise InputError(what, where=source, remedy=remedy)
+            raise InputError(problem, where=source, remedy=remedy)
 
     return read

@@ -71,23 +71,20 @@ class CorpusRecord(NamedTuple):
 
 
 def parse_record(line: bytes, where: str) -> CorpusRecord:
-    """The record on a line of a corpus file. Raises InputError naming `where`. Numeric ids, which
-    many published corpora have, become their text."""
+    """The record on a line; numeric ids become text. Raises InputError naming `where`."""
     fields = parse_object(line, where)
     contents = fields.get("contents")
     if not isinstance(contents, str):
         problem = f'"contents" is {json_kind(contents)}' if contents else 'lacks "contents"'
-        raise InputError(
-            problem, where=where, remedy='write {"id": "...", "contents": "title\\ntext"}'
-        )
+        remedy = 'write {"id": "...", "contents": "title\\ntext"}'
+        raise InputError(problem, where=where, remedy=remedy)
     if not contents.strip():
         raise InputError('"contents" is empty', where=where, remedy="remove the line")
     return CorpusRecord(read_id(fields.get("id"), where), contents)
 
 
 def to_passage(id: str, contents: str) -> Passage:
-    """Title (without the quotes that FlashRAG's corpora put around it) and text for display.
-    Contents of a single line are all text."""
+    """Title (without the quotes that FlashRAG puts around it) and text; a single line is text."""
     title, newline, text = contents.partition("\n")
     if not newline:
         return Passage(id=id, title="", text=title)

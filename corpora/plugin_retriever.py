@@ -46,16 +46,14 @@ _Search = Callable[[Sequence[str], int], Any]
 def injected_from(
     folder: Path | None, settings: Given, **others: Callable[[], Any]
 ) -> InjectionContext:
-    """What plug-ins get of a corpus's folder, opened once when it is first asked for, and of the
-    `others`."""
+    """What plug-ins get of a corpus's folder, opened when first asked for, and of the `others`."""
     corpus = cache(lambda: None if folder is None else Corpus.open(folder))
     return InjectionContext({"path": lambda: folder, "corpus": corpus, **others}, settings)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RetrieverPlugin(Plugin):
-    """A declared retriever. `seconds`: time limit of a search, `loading_seconds`: of making it.
-    `batch`: the most queries per call."""
+    """A declared retriever. `seconds`, `loading_seconds`: limits; `batch`: most queries a call."""
 
     plugin_group: ClassVar[Group] = "retrievers"
     fills: ClassVar[tuple[str, ...]] = ("path", "corpus", "settings")
@@ -106,14 +104,13 @@ def retriever(
         for parameter in declaration.others.values():
             several = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             if parameter.default is parameter.empty and parameter.kind not in several:
-                what = f"nothing is given as the parameter {parameter.name!r} of {declaration.name}"
-                raise declaration.refused(what, f"a retriever may take {_GIVEN}")
+                given = f"nothing is given as the parameter {parameter.name!r}"
+                fault = f"{given} of {declaration.name}"
+                raise declaration.refused(fault, f"a retriever may take {_GIVEN}")
         return {"loading_seconds": loading_seconds, "batch": int(batch)}
 
-    def declare(declared: Callable[..., Any]) -> RetrieverPlugin:
-        return RetrieverPlugin.declared(
-            declared, read, name=name, seconds=seconds, settings=BaseModel
-        )
+    def declare(made: Callable[..., Any]) -> RetrieverPlugin:
+        return RetrieverPlugin.declared(made, read, name=name, seconds=seconds, settings=BaseModel)
 
     return declare if function is None else declare(function)
 
@@ -159,18 +156,16 @@ class PluginRetriever:
         return rankings
 
     def _made(self) -> tuple[_Search, Any]:
-        """Its search, and its own identity."""
         returned = self._plugin.function(**self._plugin.now())
         search = getattr(returned, "search", returned)
         if not callable(search) or inspect.iscoroutinefunction(search):
-            what = "an async search" if callable(search) else type(returned).__name__
-            raise WrongResult(f"returned {what}; return an object with search(queries, k)")
+            kind = "an async search" if callable(search) else type(returned).__name__
+            raise WrongResult(f"returned {kind}; return an object with search(queries, k)")
         try:
             return search, orjson.loads(orjson.dumps(getattr(returned, "identity", None)))
         except TypeError as error:
-            raise WrongResult(
-                f"its identity is not JSON: {error}; make it texts, numbers"
-            ) from None
+            problem = f"its identity is not JSON: {error}; make it texts, numbers"
+            raise WrongResult(problem) from None
 
     def _call(
         self, function: Callable[[], Any], seconds: float, read: Callable[[Any], Any] = lambda x: x
@@ -188,8 +183,7 @@ class PluginRetriever:
 def open_plugin(
     spec: str, corpus: Path | None = None, settings: Given | None = None
 ) -> PluginRetriever:
-    """The retriever plug-in of a spec, made and tried with one query, so that errors show at once.
-    `settings`: as the user gave them, by plug-in name."""
+    """The retriever plug-in of a spec, tried with one query. `settings`: by plug-in name."""
     around = injected_from(corpus, settings or {})
     plugin: RetrieverPlugin = load_plugin(spec, "retrievers").fill(around)
     identity = {"kind": "plugin", "name": plugin.name, "source": plugin.source.identity}
@@ -203,14 +197,12 @@ def open_plugin(
         retriever.begin()
         retriever.search([_PROBE], _PROBED)
     except (PluginFailure, RetrieverError) as error:
-        what = f"the retriever cannot be used: {error}"
-        raise InputError(what, where=plugin.place, remedy="fix it there") from None
+        problem = f"the retriever cannot be used: {error}"
+        raise InputError(problem, where=plugin.place, remedy="fix it there") from None
     return retriever
 
 
 class _GivenPassage(BaseModel, coerce_numbers_to_str=True):
-    """The fields that a search may return of a passage."""
-
     id: str | None = Field(None, max_length=MAX_ID_CHARS)
     title: str = ""
     text: str = Field(max_length=MAX_PASSAGE_CHARS)
@@ -218,12 +210,11 @@ class _GivenPassage(BaseModel, coerce_numbers_to_str=True):
 
 
 def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
-    """The rankings of a retriever: one for each query, in order, with at most `k` hits each. A
-    ranking has the best passage first and each passage once. Passages without scores get 1, 1/2,
-    1/3, ..., which only express the order. Raises WrongResult."""
+    """The rankings of a retriever, one a query, of at most `k` hits each, best first, each passage
+    once. Without scores they get 1, 1/2, 1/3, ... Raises WrongResult."""
     if not isinstance(returned, list | tuple):
-        what = f"returned {type(returned).__name__}; return a list with a ranking a query"
-        raise WrongResult(what)
+        kind = type(returned).__name__
+        raise WrongResult(f"returned {kind}; return a list with a ranking a query")
     if len(returned) != queries:
         raise WrongResult(f"returned {len(returned)} rankings for {queries} queries")
     return [_ranking(ranking, k) for ranking in returned]
@@ -231,12 +222,12 @@ def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
 
 def _ranking(ranking: Any, k: int) -> list[Hit]:
     if not isinstance(ranking, list | tuple) or isinstance(ranking, Hit):
-        what = f"returned {type(ranking).__name__} as a ranking; return a list of passages"
-        raise WrongResult(what)
+        problem = f"returned {type(ranking).__name__} as a ranking; return a list of passages"
+        raise WrongResult(problem)
     passages: list[Passage] = []
     given: list[float | None] = []
     for passage, score in map(_passage_and_score, ranking[:k]):
-        if passage.id in [one.id for one in passages]:
+        if any(passage.id == earlier.id for earlier in passages):
             raise WrongResult(f"the passage {passage.id!r} comes twice in a ranking")
         passages.append(passage)
         given.append(score)
@@ -245,8 +236,8 @@ def _ranking(ranking: Any, k: int) -> list[Hit]:
         scores = [1 / rank for rank in range(1, len(given) + 1)]
     for rank, (above, below) in enumerate(pairwise(scores), start=2):
         if below > above:
-            what = f"the score rises from {above:g} to {below:g} at rank {rank}"
-            raise WrongResult(f"{what}; return the best first, higher being better")
+            problem = f"the score rises from {above:g} to {below:g} at rank {rank}"
+            raise WrongResult(f"{problem}; return the best first, higher being better")
     return list(map(Hit, passages, scores))
 
 
@@ -265,8 +256,8 @@ def _passage_and_score(item: Any) -> tuple[Passage, float | None]:
         given = _GivenPassage.model_validate({**fields, "title": fields.get("title") or ""})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        what = f"returned a passage with a wrong {first['loc'][0]}: {first['msg']}"
-        raise WrongResult(f"{what}; {_FORMS}") from None
+        problem = f"returned a passage with a wrong {first['loc'][0]}: {first['msg']}"
+        raise WrongResult(f"{problem}; {_FORMS}") from None
     id = passage_id(given.title, given.text) if given.id is None else given.id
     if not id.strip() or not id.isprintable():
         raise WrongResult(f"the passage id {id[:80]!r} cannot be shown: use printable characters")

@@ -33,11 +33,8 @@ _CLOSED = ConfigDict(extra="forbid")
 # Dataclasses rather than models, which hold a dictionary each: a run has 100,000 answers.
 @dataclass(frozen=True, slots=True, config=_CLOSED)
 class Answer:
-    """One entity of an answer set.
-
-    `support`: the ids of passages that state it. `description`: what it is, where its name does not
-    say it ("2007 film directed by Noor Waldstedt").
-    """
+    """One entity of an answer set. `support`: ids of passages that state it. `description`: what it
+    is, where its name does not say it ("2007 film directed by Noor Waldstedt")."""
 
     text: _Text
     aliases: tuple[_Text, ...] = ()
@@ -68,10 +65,9 @@ GoldSet = tuple[Branch, ...]
 class Question(BaseModel):
     """A question with its gold branches (none when it only comes from `ask`).
 
-    `alternatives` are further gold sets, each as good as `branches`: an answer is scored against
-    the one that suits it best. `passages` is a fixed retrieval result where the benchmark has one;
-    `plan` the steps of a synthesised question; `meta` anything else that a data set says about it.
-    `ambiguous` is set where it is known.
+    `alternatives` are further gold sets, each as good as `branches`: the one that suits an answer
+    best scores it. `passages`: the benchmark's fixed retrieval result; `plan`: the steps of a
+    synthesised question; `meta`: all else that a data set says; `ambiguous`: set where known.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -106,8 +102,7 @@ class Question(BaseModel):
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_set(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without `alternatives` and descriptions where there are none, so that digests stay what
-        they were."""
+        """Without unset `alternatives` and descriptions, so that digests stay the same."""
         record: dict[str, Any] = write(self)
         if not record.get("alternatives"):
             record.pop("alternatives", None)

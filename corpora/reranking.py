@@ -4,32 +4,41 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from branchwise.base.errors import InputError, require
 from branchwise.corpora.encoder_models import folder_digest, quiet
 from branchwise.corpora.encoders import refuse_telemetry
 from branchwise.corpora.retrieval import MAX_K, Hit, Retriever
 
-if TYPE_CHECKING:
-    from sentence_transformers import CrossEncoder
-
 DEPTH = MAX_K
-"""The passages of a query that are ranked anew: always as many, so that the first 3 of 50 are the
-best 3."""
+"""Passages of a query that are ranked anew: always as many, so that the first 3 of 50 stay."""
 _KIND = "ForSequenceClassification"
 _REMEDY = "name the folder of a cross-encoder, such as ms-marco-MiniLM-L12-v2"
 _BATCH = 32
 
 
 class RerankingRetriever:
-    """Asks another retriever for more and puts the best first, by a cross-encoder's scores. Scores
-    are the model's, before any activation. The pairs of a query are scored together and never with
-    those of another: padding changes the last bits."""
+    """Asks another retriever for more and puts the best first, by a cross-encoder's scores before
+    activation. A query's pairs are scored apart from others': padding changes the last bits."""
 
     def __init__(self, retriever: Retriever, folder: Path) -> None:
         """Raises InputError where the folder holds no such model."""
-        self._model = _load(folder)
+        check_cross_encoder(folder)
+        require("local", "a cross-encoder", str(folder), ("sentence_transformers",))
+        refuse_telemetry()  # importing sentence-transformers imports openvino too, where it is
+        from sentence_transformers import CrossEncoder
+
+        try:
+            with quiet():
+                model = CrossEncoder(str(folder), local_files_only=True)
+        except Exception as error:
+            problem = f"holds no cross-encoder that can be loaded ({type(error).__name__})"
+            raise InputError(problem, where=str(folder), remedy=_REMEDY) from error
+        if model.num_labels != 1:
+            problem = f"the cross-encoder gives {model.num_labels} scores for a pair, not one"
+            raise InputError(problem, where=str(folder), remedy=_REMEDY)
+        self._model = model
         self.name = retriever.name
         self.identity: Mapping[str, Any] = {
             "kind": "reranked",
@@ -69,13 +78,12 @@ class RerankingRetriever:
 
 
 def check_cross_encoder(folder: Path) -> None:
-    """Raise InputError where the folder holds no cross-encoder, as far as can be told without
-    loading it."""
+    """Raise InputError where a folder holds no cross-encoder, as far as its files tell."""
     if not folder.is_dir():
         raise InputError("no such folder", where=str(folder), remedy=_REMEDY)
     if not any(folder.glob("*.safetensors")):
-        what = "has no weights in safetensors format"
-        raise InputError(what, where=str(folder), remedy="pickled weights can run code")
+        problem = "has no weights in safetensors format"
+        raise InputError(problem, where=str(folder), remedy="pickled weights can run code")
     try:
         architectures = json.loads((folder / "config.json").read_text("utf-8"))["architectures"]
         # Else the part that scores would be made of random numbers.
@@ -83,23 +91,5 @@ def check_cross_encoder(folder: Path) -> None:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         scores_pairs = False
     if not scores_pairs:
-        what = "holds no cross-encoder: its model scores no pairs"
-        raise InputError(what, where=str(folder), remedy=_REMEDY)
-
-
-def _load(folder: Path) -> "CrossEncoder":
-    check_cross_encoder(folder)
-    require("local", "a cross-encoder", str(folder), ("sentence_transformers",))
-    refuse_telemetry()  # importing sentence-transformers imports openvino too, where it is
-    from sentence_transformers import CrossEncoder
-
-    try:
-        with quiet():
-            model = CrossEncoder(str(folder), local_files_only=True)
-    except Exception as error:
-        what = f"holds no cross-encoder that can be loaded ({type(error).__name__})"
-        raise InputError(what, where=str(folder), remedy=_REMEDY) from error
-    if model.num_labels != 1:
-        what = f"the cross-encoder gives {model.num_labels} scores for a pair, not one"
-        raise InputError(what, where=str(folder), remedy=_REMEDY)
-    return model
+        problem = "holds no cross-encoder: its model scores no pairs"
+        raise InputError(problem, where=str(folder), remedy=_REMEDY)

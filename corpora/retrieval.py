@@ -27,8 +27,8 @@ class RetrieverError(Exception):
     """A search that was not answered. One line, for the model that asked: no address, no path.
     `sign`: what it says of the server that was asked."""
 
-    def __init__(self, what: str, sign: Sign | None = None) -> None:
-        super().__init__(what)
+    def __init__(self, problem: str, sign: Sign | None = None) -> None:
+        super().__init__(problem)
         self.sign = sign
 
 
@@ -36,8 +36,8 @@ class KeyRefusedError(RetrieverError):
     """The server no longer takes the key (401), so that every other search would fail, too.
     `remedy`: what the user can do, which is not the model's to read."""
 
-    def __init__(self, what: str, remedy: str) -> None:
-        super().__init__(what, "answered")
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem, "answered")
         self.remedy = remedy
 
 
@@ -81,8 +81,7 @@ def fused(
     """The best `k` rows by reciprocal rank fusion, ties broken by id.
 
     score(p) = sum over rankings of 1 / (60 + rank(p)), ranks from 1 (Cormack, Clarke and Buettcher,
-    SIGIR 2009). Each ranking is read to the same fixed depth, independent of k, so that the best 3
-    are the first 3 of the best 50.
+    SIGIR 2009). Each ranking is read to the same depth, so that the first 3 of 50 are the best 3.
     """
     # Exact sums: equal sums of floats in another order could differ in the last bit and hide ties.
     totals: dict[int, Fraction] = {}

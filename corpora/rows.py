@@ -44,9 +44,8 @@ def read_rows(
 ) -> Iterator[DataRow]:
     """The rows of a file in their order, one at a time: memory does not grow with the file.
     `layout` None: the one that its name tells, or JSON. What is no row goes to `refuse`, which
-    raises it by default; where it returns, reading goes on behind it, if that is possible;
-    `strict`: so does a key that stands twice in an object. `wanted`: columns, beside which others
-    may be left out."""
+    raises it by default; where it returns, reading goes on if it can; `strict`: so does a key that
+    stands twice in an object. `wanted`: columns, beside which others may be left out."""
     layout = layout or layout_of(path)
     if layout == "csv":
         from branchwise.corpora.table_rows import csv_rows
@@ -83,8 +82,7 @@ class FieldNames:
 
     @classmethod
     def of(cls, given: Mapping[str, str] | Sequence[str], known: Collection[str]) -> "FieldNames":
-        """What `--field` says: FIELD=COLUMN each, or a mapping. `known`: the fields that there
-        are."""
+        """What `--field` says: FIELD=COLUMN each, or a mapping. `known`: the fields there are."""
         pairs = [*given.items()] if isinstance(given, Mapping) else []
         for text in () if isinstance(given, Mapping) else given:
             field, _, column = text.partition("=")
@@ -94,15 +92,14 @@ class FieldNames:
         for field, _ in pairs:
             where = f"{OPTION} {field}=..."
             if field not in known:
-                what, remedy = f"there is no field {field!r}", did_you_mean(field, known)
-                raise InputError(what, where=where, remedy=remedy)
+                problem, remedy = f"there is no field {field!r}", did_you_mean(field, known)
+                raise InputError(problem, where=where, remedy=remedy)
             if [name for name, _ in pairs].count(field) > 1:
                 raise InputError(f"{field} is given twice", where=where, remedy="keep one")
         return cls(dict(pairs))
 
     def split(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The fields that have columns, and the row without those columns. A field whose column the
-        row lacks is left out."""
+        """The fields whose columns the row has, and the row without those columns."""
         fields, rest = {}, dict(row)
         for field, column in self.columns.items():
             value = _at(row, column)
@@ -129,7 +126,6 @@ def _at(value: Any, column: str) -> Any:
 
 
 def _without(value: Any, column: str) -> Any:
-    """A copy without that column; of a list nothing is taken, whose entries would move up."""
     if not isinstance(value, Mapping):
         return value
     if column in value:

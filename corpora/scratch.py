@@ -42,11 +42,10 @@ class Scratch:
                     self._lock = _locked(made)
                     return made
         except OSError as error:
-            raise InputError(
-                f"no temporary folder can be made ({error.strerror})",
-                where=os.environ.get("TMPDIR", "the system's folder for them"),
-                remedy="make room there, or set TMPDIR to another folder",
-            ) from None
+            problem = f"no temporary folder can be made ({error.strerror})"
+            where = os.environ.get("TMPDIR", "the system's folder for them")
+            remedy = "make room there, or set TMPDIR to another folder"
+            raise InputError(problem, where=where, remedy=remedy) from None
 
     def remove(self) -> None:
         """Remove it, if it was made. It is not made again."""

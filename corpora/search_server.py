@@ -39,22 +39,20 @@ _PROBE = "What is the capital of France?"
 
 def read_rankings(body: bytes, queries: int, k: int) -> list[list[Hit]]:
     """The rankings in a body, at most `k` hits for each of `queries` queries, in its order.
-    Repeated passages and places without one are left out, with a warning. Where a ranking lacks a
-    score, its scores are 1, 1/2, 1/3, ...: the order and nothing more. Raises RetrieverError for a
-    body of another form or number of rankings, a score that is no number, and an id of two
-    texts."""
+    Repeated passages and places without one are left out, with a warning. A ranking that lacks a
+    score gets 1, 1/2, 1/3, ...: the order alone. Raises RetrieverError for another form or number
+    of rankings, a score that is no number, and an id of two texts."""
     try:
         rankings = _part(parsed(body), "result")
     except ValueError:
         page = body[:1000].lstrip().lower().startswith((b"<!doctype", b"<html"))
-        what = "a web page" if page else "no JSON"
-        raise RetrieverError(f"the retriever's answer is {what}") from None
+        problem = "a web page" if page else "no JSON"
+        raise RetrieverError(f"the retriever's answer is {problem}") from None
     if not isinstance(rankings, list):
         raise RetrieverError('the retriever\'s answer has no list "result"')
     if len(rankings) != queries:
-        raise RetrieverError(
-            f"the retriever answered {len(rankings)} queries but was asked {queries}"
-        )
+        count = len(rankings)
+        raise RetrieverError(f"the retriever answered {count} queries but was asked {queries}")
     return [_ranking(ranking, k) for ranking in rankings]
 
 
@@ -63,8 +61,7 @@ def _ranking(ranking: Any, k: int) -> list[Hit]:
     if not isinstance(ranking, list):
         raise RetrieverError("the retriever's answer has no list of documents for a query")
     items = [(_part(item, "document") or item, _score(item)) for item in ranking[:k]]
-    # faiss says that it found no more by row -1, whose document is any or none, and the least or
-    # the greatest score of 32 bits.
+    # faiss says that it found no more by row -1, or the least or greatest score of 32 bits.
     kept = [
         (document, score)
         for document, score in items
@@ -163,7 +160,6 @@ class SearchServer:
         return rankings
 
     def _posted(self, body: bytes) -> bytes:
-        """The answer, asked for again where a failure may pass, with growing pauses."""
         bounds, end = self._bounds, time.monotonic() + self._bounds.total
         tries = Tries(bounds.attempts, first=bounds.pause, longest=_LONGEST_BACKOFF)
         while True:
@@ -200,26 +196,25 @@ class _PostError(RetrieverError):
 
     def __init__(
         self,
-        what: str,
+        problem: str,
         sign: Sign | None = None,
         *,
         may_pass: bool = False,
         wait: float | None = None,
         status: int | None = None,
     ) -> None:
-        super().__init__(f"the retrieval server{what}", sign)
+        super().__init__(f"the retrieval server{problem}", sign)
         self.may_pass, self.wait, self.status = may_pass, wait, status
 
 
 def _refusal(reply: HttpReply) -> _PostError:
-    """The error for an answer with another status, with the server's own words."""
     status = reply.status
     if 300 <= status < 400:
         return _PostError(f" answers with a redirect ({status}), which is not followed", "answered")
-    what = f" answers with status {status}: {server_words(reply.body)}"
+    problem = f" answers with status {status}: {server_words(reply.body)}"
     wait, may_pass = asked_wait(reply), status in _MAY_PASS or status >= 500
     sign = sign_of_status(status, wait)
-    return _PostError(what, sign, may_pass=may_pass, wait=wait, status=status)
+    return _PostError(problem, sign, may_pass=may_pass, wait=wait, status=status)
 
 
 def _failure(error: ExchangeError, seconds: float) -> _PostError:
@@ -233,8 +228,8 @@ def _failure(error: ExchangeError, seconds: float) -> _PostError:
     }
     if error.fault not in failures:
         return _PostError(f" cannot be reached ({error.reason})", "gone", may_pass=True)
-    what, sign, may_pass = failures[error.fault]
-    return _PostError(what, sign, may_pass=may_pass)
+    problem, sign, may_pass = failures[error.fault]
+    return _PostError(problem, sign, may_pass=may_pass)
 
 
 def open_search_server(
@@ -248,14 +243,12 @@ def open_search_server(
     try:
         SearchServer(url, bounds, keys=keys, headers=headers).search([_PROBE], 1)
     except RetrieverError as error:
-        raise InputError(
-            str(error).rstrip("."), where=url, remedy=_remedy(error, url, keys)
-        ) from None
+        problem, remedy = str(error).rstrip("."), _remedy(error, url, keys)
+        raise InputError(problem, where=url, remedy=remedy) from None
     return SearchServer(url, keys=keys, headers=headers)
 
 
 def _remedy(error: RetrieverError, url: str, keys: Keys) -> str:
-    """What to do where a server does not answer its first query."""
     if isinstance(error, KeyRefusedError):
         return error.remedy
     status = error.status if isinstance(error, _PostError) else None
@@ -267,8 +260,7 @@ def _remedy(error: RetrieverError, url: str, keys: Keys) -> str:
 
 
 def server_url(spec: str) -> str:
-    """The address in `http:http://host:port/retrieve`, also written without the first `http:`.
-    Without a path it is Search-R1's."""
+    """The address in `http:URL` or `URL`, by default with Search-R1's path."""
     text = spec.removeprefix("http:") if spec.startswith(("http:http", "http:https")) else spec
     try:
         parts = urlsplit(text)
@@ -278,7 +270,7 @@ def server_url(spec: str) -> str:
     secret = parts.username is not None or parts.password is not None or parts.query
     plain = text.isascii() and text.isprintable() and " " not in text
     if parts.scheme not in ("http", "https") or not host or secret or parts.fragment or not plain:
-        what = "the retrieval server's address has no host, or a user, a key or spaces in it"
-        raise InputError(what, where="--retriever", remedy=f"write http:http://HOST:PORT{PATH}")
+        problem = "the retrieval server's address has no host, or a user, a key or spaces in it"
+        raise InputError(problem, where="--retriever", remedy=f"write http:http://HOST:PORT{PATH}")
     path = PATH if parts.path in ("", "/") else parts.path
     return parts._replace(path=path, fragment="", query="").geturl()

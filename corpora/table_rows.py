@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 _DELIMITERS = ",;\t|"
 _MOST_CELL_BYTES = MAX_LINE_BYTES
-_MOST_ROW_BYTES = 4 * MAX_LINE_BYTES
-"""Of one row, on all its lines."""
+_MOST_ROW_BYTES = 4 * MAX_LINE_BYTES  # of one row, on all its lines
 _MOST_COLUMN_BYTES = 2**31
 _AT_ONCE = 1_000
 _PREFIX = "hf:"
@@ -35,9 +34,8 @@ _HUB = "https://huggingface.co"
 
 
 def csv_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
-    """The rows below the header, each at the line where it begins; blank ones are skipped. The
-    delimiter is the one of comma, semicolon, tab and bar that splits the first line into the most
-    columns. Refuses rows with more or fewer cells than the header."""
+    """The rows below the header, each at its first line, blank ones skipped. The delimiter (of
+    `,;|` and tab) splits the first line into the most columns. Refuses other numbers of cells."""
     csv.field_size_limit(_MOST_CELL_BYTES)
     lines, columns = _Lines(path), list[str]()
     try:
@@ -53,25 +51,24 @@ def csv_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
             if not columns:
                 columns = _columns(cells, where)
             elif len(cells) != len(columns):
-                what = f"has {len(cells)} cells, the header {len(columns)}"
+                problem = f"has {len(cells)} cells, the header {len(columns)}"
                 remedy = "put a cell that holds the delimiter in quotes"
-                refuse("cells", InputError(what, where=where, remedy=remedy))
+                refuse("cells", InputError(problem, where=where, remedy=remedy))
             else:
                 pairs = zip(columns, cells, strict=True)
                 yield DataRow(where, {name: cell or None for name, cell in pairs})
     except csv.Error as error:
-        what = str(error).partition(" - ")[0]
-        what = what.replace("unexpected end of data", "a quotation mark is never closed")
+        problem = str(error).partition(" - ")[0]
+        problem = problem.replace("unexpected end of data", "a quotation mark is never closed")
         remedy = 'write a quotation mark in a cell as "", and end lines with a line feed'
-        raise InputError(what, where=f"{path}:{lines.next_first}", remedy=remedy) from None
+        raise InputError(problem, where=f"{path}:{lines.next_first}", remedy=remedy) from None
     if not columns:
         remedy = "write the columns' names into the first line"
         raise InputError("is empty", where=str(path), remedy=remedy)
 
 
 class _Lines:
-    """The lines of a file as text. `first`: where the row that was read last begins; `next_first`:
-    the one behind it."""
+    """A file's lines as text. `first`: where the row read last begins; `next_first`: the next."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.first, self.next_first = path, 0, 1
@@ -103,12 +100,11 @@ class _Lines:
 
 
 def _columns(header: list[str], where: str) -> list[str]:
-    """The names of the columns; a column without one has its number."""
     names = [name.strip() for name in header]
     names = [name or f"column {number}" for number, name in enumerate(names, start=1)]
     if repeated := [name for name in names if names.count(name) > 1]:
-        what = f"two columns are called {repeated[0]!r}"
-        raise InputError(what, where=where, remedy="rename one")
+        problem = f"two columns are called {repeated[0]!r}"
+        raise InputError(problem, where=where, remedy="rename one")
     return names
 
 
@@ -136,8 +132,7 @@ def parquet_rows(path: Path, wanted: Collection[str] | None = None) -> Iterator[
 
 
 def _check_size(metadata: "parquet.FileMetaData", columns: Any, path: Path) -> None:
-    """Raise InputError for a column that unpacks to more than can be held: of a group of rows it is
-    unpacked together."""
+    """Refuse a column that unpacks to too much: a group of rows is unpacked together."""
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
             name = column.path_in_schema.partition(".")[0]
@@ -187,8 +182,7 @@ def plain(value: Any) -> Any:
 
 
 def hub_rows(text: str, wanted: Collection[str] | None = None) -> Iterator[DataRow]:
-    """The rows of the set that `text` names: NAME[:CONFIG[:SPLIT]]; a thousand are in memory.
-    `wanted`: columns, beside which others may be left out."""
+    """The rows of NAME[:CONFIG[:SPLIT]], a thousand at once; perhaps only `wanted` columns."""
     where = f"{_PREFIX}{text}"
     data = _loaded(text, where)
     if wanted and (columns := [name for name in data.column_names if name in wanted]):
@@ -200,7 +194,6 @@ def hub_rows(text: str, wanted: Collection[str] | None = None) -> Iterator[DataR
 
 
 def _loaded(text: str, where: str) -> "Dataset":
-    """The set NAME[:CONFIG[:SPLIT]]; its only split where none is named."""
     name, *choices = text.split(":")
     if not name or len(choices) > 2:
         raise InputError("names no set", where=where, remedy=f"write {_FORM}")
@@ -220,9 +213,9 @@ def _loaded(text: str, where: str) -> "Dataset":
         why = " ".join(str(error).split()).partition(" Example of usage")[0][:300].rstrip(".")
         if isinstance(error, ValueError):
             raise InputError(why, where=where, remedy=f"write {_FORM}") from None
-        what = f"is not on this machine, and cannot be loaded from the hub ({why})"
+        problem = f"is not on this machine, and cannot be loaded from the hub ({why})"
         remedy = "check its name, or load it where there is a network"
-        raise InputError(what, where=where, remedy=remedy) from None
+        raise InputError(problem, where=where, remedy=remedy) from None
     if split or len(splits) == 1:
         return splits if split else next(iter(splits.values()))
     remedy = f"name one: {_PREFIX}{name}:{config or ''}:{next(iter(splits))}"
@@ -230,8 +223,7 @@ def _loaded(text: str, where: str) -> "Dataset":
 
 
 def _go_offline_if_unreachable() -> None:
-    """Ask the hub once, for five seconds: its library would ask in silence for half a minute before
-    it takes what is on this machine. The library reads the variable when it is imported."""
+    """Ask the hub once, briefly: its library, which reads the variable, waits half a minute."""
     import httpx
 
     if os.environ.get("HF_HUB_OFFLINE"):

@@ -51,8 +51,7 @@ def written_list(text: str) -> list[Any] | None:
 
 
 def members(value: Any) -> list[Any]:
-    """The members of a list, those of lists that are written in its texts among them; a value that
-    is no list, nor the text of one, is the only member."""
+    """The members of a list, also written as a text or in its texts; else the value alone."""
     if isinstance(value, str):
         listed = written_list(value)
         return [value] if listed is None else listed
@@ -63,8 +62,7 @@ def members(value: Any) -> list[Any]:
 
 
 def joined(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose repeated keys lose nothing: what stands under them is one list or object. For
-    `object_pairs_hook` of `json`."""
+    """An `object_pairs_hook` for `json`: what repeated keys hold becomes one list or object."""
     merged: dict[str, Any] = {}
     for key, value in pairs:
         merged[key] = _both(merged[key], value) if key in merged else value
@@ -78,11 +76,8 @@ def _both(first: Any, second: Any) -> Any:
         return first
     if not first:
         return second
-    return [
-        member
-        for value in (first, second)
-        for member in (value if isinstance(value, list) else [value])
-    ]
+    both = (value if isinstance(value, list) else [value] for value in (first, second))
+    return [member for members in both for member in members]
 
 
 def _flat(text: str) -> list[Any] | None:

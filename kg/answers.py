@@ -20,8 +20,7 @@ MAX_SENTENCES = 3
 
 
 def cut_value(text: str) -> str:
-    """A value that is too long states its length, so that the cut text does not pass for the
-    whole."""
+    """A value; one that is cut states its length, lest it pass for the whole."""
     if len(text) <= MAX_TEXT:
         return text
     return f"{text[:MAX_TEXT]}… (cut: {len(text):,} characters)"
@@ -76,10 +75,7 @@ class QueryResult:
     notes: tuple[str, ...] = ()
 
     def cells(self, *variables: str) -> Iterator[tuple[Term | None, ...]]:
-        """Each row's terms for these variables, None for a variable without a column.
-
-        An endpoint may return other columns than requested.
-        """
+        """Each row's terms for these variables, None where the answer lacks the column."""
         indexes = {name: index for index, name in enumerate(self.variables)}
         for row in self.rows:
             yield tuple(row[indexes[name]] if name in indexes else None for name in variables)
@@ -104,11 +100,8 @@ class Match(NamedTuple):
 
 
 class KgError(Exception):
-    """A query or search that failed. The message says what is wrong and what to do.
-
-    It is meant for the model, and contains no address, path or key. `sign`: what it says of the
-    server that was asked, if one was.
-    """
+    """A query or search that failed, and what to do, in words for the model: no address, path or
+    key. `sign`: what it says of the server that was asked, if one was."""
 
     def __init__(self, kind: ErrorKind, message: str, sign: Sign | None = None) -> None:
         super().__init__(message)

@@ -42,19 +42,16 @@ def build_kg(
     takes up to some 1.5 GiB, and names are sorted on disk. A graph at `out` is replaced at the end
     if it came from files of the same names, or with `force`; after an error nothing has changed.
     Progress is in lines read, without a total, and then in triples whose names were read. Raises
-    InputError for a source that is not such a file, broken (with its line) or without triples, if
-    `out` holds something else, or if the disk is full.
+    InputError for a bad source (with its line), if `out` holds something else, or a full disk.
     """
     files = kg_files(sources)
     _refuse_to_replace(out, files, force=force)
     with new_folder(out) as folder, _numbered_errors():
         store, read = fill_store(files, folder / STORE_FOLDER, progress)
         if not len(store):  # it would answer nothing, but look valid
-            raise InputError(
-                "there are no triples",
-                where=", ".join(map(str, files)),
-                remedy="give N-Triples or Turtle with statements in it",
-            )
+            where = ", ".join(map(str, files))
+            remedy = "give N-Triples or Turtle with statements in it"
+            raise InputError("there are no triples", where=where, remedy=remedy)
         description = _index_names(store, folder, read, progress)
         write_description(folder, description)
         del store  # remove its lock, too, before the files are recorded
@@ -109,24 +106,20 @@ def kg_files(sources: Sequence[Path]) -> list[Path]:
             raise InputError("no such file or folder", where=str(path), remedy=remedy)
     for folder in filter(Path.is_dir, paths):
         if not (folder / KG_FILE).is_file():
-            what = f"no world here (there is no {KG_FILE})"
-            raise InputError(what, where=str(folder), remedy=remedy)
+            problem = f"no world here (there is no {KG_FILE})"
+            raise InputError(problem, where=str(folder), remedy=remedy)
     return [path / KG_FILE if path.is_dir() else path for path in paths]
 
 
 def _refuse_to_replace(out: Path, files: Sequence[Path], *, force: bool) -> None:
-    """Only an empty folder or an earlier graph without a source inside may be replaced: a graph of
-    the same files, or any with `force`."""
+    """Only an empty folder, a graph of the same files or, with `force`, any graph is replaced."""
     if not out.exists() and not out.is_symlink():
         return
     holds_source = any(file.resolve().is_relative_to(out.resolve()) for file in files)
     empty = out.is_dir() and not any(out.iterdir())
     if holds_source or not (empty or (out.is_dir() and is_kg(out))):
-        raise InputError(
-            "this is not a graph, and is not replaced",
-            where=str(out),
-            remedy="name a new folder with --out",
-        )
+        problem, remedy = "this is not a graph, and is not replaced", "name a new folder with --out"
+        raise InputError(problem, where=str(out), remedy=remedy)
     if empty or force:
         return
     try:
@@ -134,8 +127,6 @@ def _refuse_to_replace(out: Path, files: Sequence[Path], *, force: bool) -> None
     except InputError:
         return  # damaged: the remedy is to rebuild it
     if earlier != sorted(file.name for file in files):
-        raise InputError(
-            f"there is a graph of {', '.join(earlier)} here already",
-            where=str(out),
-            remedy="name a new folder with --out, or replace it with --force",
-        )
+        problem = f"there is a graph of {', '.join(earlier)} here already"
+        remedy = "name a new folder with --out, or replace it with --force"
+        raise InputError(problem, where=str(out), remedy=remedy)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
@@ -45,9 +46,8 @@ if TYPE_CHECKING:
 class EmbeddedKg:
     """A folder that `build_graph` made. Use it from any thread; close it when done.
 
-    If the folder is rebuilt meanwhile, queries and searches that would see the new graph raise
-    KgError. Raises InputError if the folder does not contain a graph, and DamagedDataError, then
-    and later, if it is not what was built.
+    Raises InputError if the folder does not contain a graph; DamagedDataError, then and later, if
+    it is not what was built; and KgError from queries and searches once it was rebuilt.
     """
 
     def __init__(
@@ -69,12 +69,10 @@ class EmbeddedKg:
 
     def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> QueryResult:
         """Answer a query as models write them for Wikidata. Raises KgError. `seconds` count from
-        when a query process takes the query; it waits up to three times as long for one, and then
-        raises "busy"."""
+        when a query process takes the query; after a wait of three times as long, "busy"."""
         if len(sparql.encode(errors="replace")) > MAX_QUERY_BYTES:
-            raise KgError(
-                "refused", f"The query is longer than {MAX_QUERY_BYTES // 1024} KB: shorten it."
-            )
+            message = f"The query is longer than {MAX_QUERY_BYTES // 1024} KB: shorten it."
+            raise KgError("refused", message)
         with self._damage_shown():
             try:
                 return self._pool.query(sparql, seconds)
@@ -85,8 +83,7 @@ class EmbeddedKg:
                 raise
 
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
-        """Things with this name, best first, bearers of one name together. Raises KgError if the
-        folder was rebuilt since."""
+        """Things with this name, best first, bearers of one name together. Raises KgError."""
         with self._damage_shown():
             matches = self._names.search(text, kind, limit)
             refuse_replaced(self._folder, self._description.sha256)
@@ -94,14 +91,13 @@ class EmbeddedKg:
 
     @contextmanager
     def _damage_shown(self) -> Iterator[None]:
-        """Damage as what ends a pass."""
         try:
             yield
         except KgError as error:
             if error.kind != "damaged":
                 raise
-            what = str(error).rstrip(".")
-            raise DamagedDataError(what, where=str(self._folder), remedy=REBUILD) from None
+            problem = str(error).rstrip(".")
+            raise DamagedDataError(problem, where=str(self._folder), remedy=REBUILD) from None
 
     def close(self) -> None:
         self._pool.close()
@@ -113,8 +109,7 @@ Prepare = Callable[[str, float], "Prepared"]
 
 
 class WorkerCheck:
-    """Prepares queries in a worker process, which is started with the first of them. A parser that
-    hangs, or runs out of memory, is killed there."""
+    """Prepares queries in a worker process, started with the first: parsers can be killed there."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -159,9 +154,7 @@ class RemoteSettings:
 
 class RemoteKg:
     """A graph that is asked over HTTP, from any thread. Only what was checked is ever sent.
-
-    `address`, `name_address`: where queries and searches go.
-    """
+    `address`, `name_address`: where queries and searches go."""
 
     def __init__(
         self,
@@ -195,7 +188,7 @@ class RemoteKg:
         everything: the check, the queue, the answer, labels and explanation."""
         deadline = time.monotonic() + seconds
         prepared = self._prepare(sparql, seconds)
-        answer = self._ask(prepared.text, prepared.form, deadline)
+        answer = self._ask(prepared.text, prepared.form, deadline=deadline)
         empty = answer.boolean is None and not answer.rows and answer.complete
         if empty and self._settings.explain:
             notes = explain_emptiness(prepared, self._selector(deadline))
@@ -216,23 +209,20 @@ class RemoteKg:
             matches = search_labels(self._selector(deadline, attempts=2), text, kind, limit)
         if kind == "property" or not matches:
             return matches
-        return self._sizes.added(
-            matches, self._selector(min(deadline, time.monotonic() + LABEL_SECONDS))
-        )
+        select = self._selector(min(deadline, time.monotonic() + LABEL_SECONDS))
+        return self._sizes.added(matches, select)
 
     def close(self) -> None:
         """Let go of the worker process. The graph cannot be asked after that."""
         self._worker.close()
 
     def _selector(self, deadline: float, attempts: int = 1) -> RunSelect:
-        """For questions of our own, which need no check; what is optional has one attempt."""
+        # Questions of our own need no check; what is optional has one attempt.
+        return partial(self._ask, deadline=deadline, attempts=attempts)
 
-        def select(text: str, form: Form = "SELECT") -> QueryResult:
-            return self._ask(text, form, deadline, attempts)
-
-        return select
-
-    def _ask(self, text: str, form: Form, deadline: float, attempts: int = 2) -> QueryResult:
+    def _ask(
+        self, text: str, form: Form = "SELECT", *, deadline: float, attempts: int = 2
+    ) -> QueryResult:
         reply = self._client.send(sparql_request(self._url, text, form), deadline, attempts)
         if form == "ASK":
             return read_boolean(reply)
@@ -246,11 +236,8 @@ _NAMES_OF_KGS = {"default-graph-uri", "named-graph-uri"}
 
 
 def open_kg(source: str, keys: Keys = NO_KEYS) -> Graph:
-    """The graph in a folder that `branchwise kg build` made, or behind an http(s) address.
-
-    A folder with a graph in `kg/` (a world) will do. An endpoint gets its own key of `keys`.
-    Raises InputError.
-    """
+    """The graph in a folder that `branchwise kg build` made (or a world's), or behind an http(s)
+    address, which gets its own key of `keys`. Raises InputError."""
     if not is_address(source):
         return EmbeddedKg(kg_folder(Path(source)))
     # Runs keep the address, so one with a password is refused. Which graphs of a server are meant
@@ -259,10 +246,8 @@ def open_kg(source: str, keys: Keys = NO_KEYS) -> Graph:
     named = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
     hidden = parts.username or parts.password or named - _NAMES_OF_KGS
     if hidden or not parts.hostname:
-        raise InputError(
-            "the endpoint's address contains a user or a key, or has no host",
-            remedy="give it as https://HOST/PATH",
-        )
+        problem = "the endpoint's address contains a user or a key, or has no host"
+        raise InputError(problem, remedy="give it as https://HOST/PATH")
     check_way(source)
     return RemoteKg(source, keys=keys)
 
@@ -279,10 +264,8 @@ def kg_folder(path: Path) -> Path:
             return folder
     if not path.exists():
         raise InputError("no such folder", where=str(path), remedy="name a graph or world folder")
+    source = f"{'FILE' if path.is_dir() else path} --out KG"
     if (path / KG_FILE).is_file():
         source = str(path)
-    else:
-        source = f"{'FILE' if path.is_dir() else path} --out KG"
-    raise InputError(
-        "no graph here", where=str(path), remedy=f"build one with `branchwise kg build {source}`"
-    )
+    remedy = f"build one with `branchwise kg build {source}`"
+    raise InputError("no graph here", where=str(path), remedy=remedy)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -62,9 +62,8 @@ class Said(_Declared):
 
     subject: TypeNames = ()
     object: TypeNames = ()
-    kind: str = (
-        ""  # for items: "{} *" where a horror film is said, * is the noun; "{}s": goalkeepers
-    )
+    # For items: "{} *" where a horror film is said, * is the noun; "{}s": goalkeepers.
+    kind: str = ""
     words: Mapping[str, str] = {}  # items that are said otherwise than by their label
     # Items whose word, in a `kind`, would cover others, too: to most readers singers are musicians.
     # A phrase with a verb that says which statement is meant: "have the occupation musician".
@@ -112,13 +111,8 @@ class Relation(_Declared):
 
     @model_validator(mode="after")
     def _one_kind_of_value(self) -> Self:
-        kinds = (
-            bool(self.object),
-            bool(self.items),
-            self.date is not None,
-            self.number is not None,
-        )
-        if sum(kinds) + (self.source == "class") != 1:
+        kinds = (bool(self.object), bool(self.items), self.date is not None)
+        if sum(kinds) + (self.number is not None) + (self.source == "class") != 1:
             raise ValueError("needs exactly one of object, items, date, number")
         return self
 
@@ -153,10 +147,8 @@ class Schema(Domain):
         if not own.parent:
             return own
         parent = self.resolved(own.parent)
-        inherited = {
-            field: getattr(own, field) or getattr(parent, field)
-            for field in ("class_id", "name", "shares")
-        }
+        fields = ("class_id", "name", "shares")
+        inherited = {name: getattr(own, name) or getattr(parent, name) for name in fields}
         return own.model_copy(update=inherited)
 
     @cached_property
@@ -175,8 +167,7 @@ class Schema(Domain):
 
     @cached_property
     def ends(self) -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
-        """By relation, the classes of its subjects and of its values. A class is that of types
-        ("Q5"), a group of items ("items:genre"), "date" or "number"."""
+        """By relation, classes of subjects and values: "Q5", "items:genre", "date", "number"."""
 
         def classes(names: tuple[str, ...]) -> frozenset[str]:
             types = [self.resolved(name) for name in names]
@@ -216,23 +207,19 @@ def merge(domains: Mapping[str, Domain], keep: bool = False) -> Schema:
         for group, entries in domain.items.items():
             items[group] = items.get(group, {}) | entries
     if not keep:
-        relations = _possible(relations, types)
+        # Relations of which both sides are there, without the types that are not.
+        for name, relation in list(relations.items()):
+            subject = tuple(t for t in relation.subject if t in types or t == ANY)
+            object = tuple(t for t in relation.object if t in types)
+            del relations[name]
+            if subject and bool(object) == bool(relation.object):
+                update = {"subject": subject, "object": object}
+                relations[name] = relation.model_copy(update=update)
         for name, kind in types.items():
             second = {other: share for other, share in kind.second.items() if other in types}
             covers = tuple(other for other in kind.covers if other in types)
             types[name] = kind.model_copy(update={"second": second, "covers": covers})
     return Schema(types=types, aliases=aliases, relations=relations, items=items, since=since)
-
-
-def _possible(relations: Mapping[str, Relation], types: Mapping[str, Any]) -> dict[str, Relation]:
-    """The relations whose two sides are there, without the types that are not."""
-    kept = {}
-    for name, relation in relations.items():
-        subject = tuple(t for t in relation.subject if t in types or t == ANY)
-        object = tuple(t for t in relation.object if t in types)
-        if subject and bool(object) == bool(relation.object):
-            kept[name] = relation.model_copy(update={"subject": subject, "object": object})
-    return kept
 
 
 def load_domain(path: Path) -> Domain:
@@ -254,9 +241,8 @@ def load_domain(path: Path) -> Domain:
 
 
 def check_types(schema: Schema) -> None:
-    """Raises InputError for the first type that is named and not declared, or descends from itself.
-    This much is asked of any schema, also of one that only questions are planned over. Merge it
-    with `keep`: what refers to no type would be left out else."""
+    """Raises InputError for the first type, of any schema, that is named and not declared, or
+    descends from itself. Merge with `keep`: what refers to no type would be left out else."""
     for name, kind in schema.types.items():
         for fault in _kinship_faults(schema, name, kind):
             raise InputError(fault, where=f"type {name!r}")
@@ -312,12 +298,6 @@ def _relation_faults(schema: Schema, relation: Relation) -> Iterator[str]:
         yield from _unknown("list of items", [relation.items], schema.items)
     paths = (relation.via, _given(relation.within), *relation.agree, relation.more_than)
     yield from _unknown("relation", chain.from_iterable(paths), schema.relations)
-    yield from _range_faults(relation)
-    if relation.inverse and not relation.object:
-        yield "has an inverse, and its values are not entities"
-
-
-def _range_faults(relation: Relation) -> Iterator[str]:
     eras = relation.era.values() if isinstance(relation.era, Mapping) else [relation.era]
     date = None if relation.date == "year" else relation.date
     for name, bounds in (
@@ -331,18 +311,18 @@ def _range_faults(relation: Relation) -> Iterator[str]:
             yield f"its {name} {list(bounds)} runs backwards"
     if relation.count[0] < 1:
         yield "its count begins below 1; say with `chance` that some have none"
-    chances = (
-        relation.chance.values() if isinstance(relation.chance, Mapping) else [relation.chance]
-    )
-    if not all(0 <= chance <= 100 for chance in chances):
+    every = relation.chance.values() if isinstance(relation.chance, Mapping) else [relation.chance]
+    if not all(0 <= chance <= 100 for chance in every):
         yield "its chance is not a percentage"
+    if relation.inverse and not relation.object:
+        yield "has an inverse, and its values are not entities"
 
 
 def _given(name: str) -> tuple[str, ...]:
     return (name,) if name else ()
 
 
-def _unknown(what: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
+def _unknown(noun: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
     for name in names:
         if name not in known:
-            yield f"unknown {what} {name!r}"
+            yield f"unknown {noun} {name!r}"

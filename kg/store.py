@@ -1,6 +1,4 @@
-"""The triples of a built graph: an Oxigraph store on disk, filled from files, and `graph.json`,
-which describes it and tells whether it was rebuilt since.
-"""
+"""The triples of a built graph: an Oxigraph store on disk, and `graph.json`, which describes it."""
 
 import codecs
 import errno
@@ -68,19 +66,15 @@ def read_description(folder: Path) -> KgDescription:
     """The description of the graph in a folder. Raises InputError if there is none."""
     path = Path(folder) / DESCRIPTION_FILE
     if not path.is_file():
-        raise InputError(
-            f"no graph here (there is no {DESCRIPTION_FILE})", where=str(folder), remedy=_REMEDY
-        )
+        problem = f"no graph here (there is no {DESCRIPTION_FILE})"
+        raise InputError(problem, where=str(folder), remedy=_REMEDY)
     with open_data(path) as stream:
         data = stream.read()
     try:
         return KgDescription.model_validate_json(data)
     except ValidationError as error:
-        raise InputError(
-            f"is not the description of a graph ({first_problem(error)})",
-            where=str(path),
-            remedy=REBUILD,
-        ) from None
+        problem = f"is not the description of a graph ({first_problem(error)})"
+        raise InputError(problem, where=str(path), remedy=REBUILD) from None
 
 
 def write_description(folder: Path, description: KgDescription) -> None:
@@ -89,17 +83,15 @@ def write_description(folder: Path, description: KgDescription) -> None:
 
 
 def refuse_replaced(folder: Path, sha256: str) -> None:
-    """Raise KgError if the folder no longer contains the graph with this digest. Call it after
-    opening the files: then none of them belongs to a newer graph, whenever the folder was replaced.
-    "" is any graph's digest."""
+    """Raise KgError if the folder's graph no longer has this digest ("": any). Call it after
+    opening the files: then none belongs to a newer graph."""
     try:
         digest = read_description(folder).sha256
     except InputError:
         digest = None
     if sha256 not in ("", digest):
-        raise KgError(
-            "resources", "The graph was rebuilt since it was opened: the user must start again."
-        )
+        message = "The graph was rebuilt since it was opened: the user must start again."
+        raise KgError("resources", message)
 
 
 _FORMATS = {".nt": "N_TRIPLES", ".ttl": "TURTLE"}
@@ -107,34 +99,27 @@ _LINES_BETWEEN_REPORTS = 20_000
 
 
 def open_store(folder: Path) -> "pyoxigraph.Store":
-    """The store of the graph in a folder, read-only; several processes can open it. Raises
-    InputError where there is no graph, or its store is damaged."""
+    """The store of a folder's graph, read-only, for several processes. Raises InputError."""
     import pyoxigraph
 
     read_description(folder)
     try:
         return pyoxigraph.Store.read_only(str(Path(folder) / STORE_FOLDER))
     except OSError as error:
-        few = any(said in str(error) for said in ("descriptors", os.strerror(errno.EMFILE)))
-        raise InputError(
-            f"the store cannot be opened ({error})",
-            where=str(folder),
-            remedy="allow more open files (ulimit -n 1024)" if few else REBUILD,
-        ) from None
+        few = any(words in str(error) for words in ("descriptors", os.strerror(errno.EMFILE)))
+        remedy = "allow more open files (ulimit -n 1024)" if few else REBUILD
+        problem = f"the store cannot be opened ({error})"
+        raise InputError(problem, where=str(folder), remedy=remedy) from None
 
 
 def check_kg(folder: Path) -> None:
-    """Compare the files of a built graph with what was built; where they were not recorded, the
-    number of triples. Raises InputError if there is no graph, and DamagedDataError if it differs
-    from what was built."""
+    """Compare a built graph's files (where they were not recorded, its number of triples) with what
+    was built. Raises InputError if there is no graph, DamagedDataError if it differs."""
     described = read_description(folder)
     check_files(folder, REBUILD)
     if not has_records(folder) and (count := len(open_store(folder))) != described.triples:
-        raise DamagedDataError(
-            f"the store has {count} triples, {DESCRIPTION_FILE} {described.triples}",
-            where=str(folder),
-            remedy=REBUILD,
-        )
+        problem = f"the store has {count} triples, {DESCRIPTION_FILE} {described.triples}"
+        raise DamagedDataError(problem, where=str(folder), remedy=REBUILD)
 
 
 def fill_store(
@@ -143,8 +128,7 @@ def fill_store(
     """A new store in `folder` with all triples of the files, which are streamed.
 
     Blank nodes of different files stay different. Progress is in lines, without a total. Raises
-    InputError with file and line for what is no N-Triples or Turtle; OSError or StorageError where
-    the disk is at fault.
+    InputError with file and line for a bad file; OSError or StorageError for the disk's faults.
     """
     import pyoxigraph
 
@@ -154,7 +138,26 @@ def fill_store(
     for source, syntax in zip(sources, formats, strict=True):
         with open_data(source) as stream:
             reader = _Reader(stream, progress, lines)
-            _load(store, reader, source, syntax)
+            try:
+                parser = getattr(pyoxigraph.RdfFormat, syntax)
+                store.bulk_load(input=cast("IO[bytes]", reader), format=parser)
+            except SyntaxError as error:
+                reason = str(error.msg).partition(": ")[2] or str(error.msg)
+                problem = f"is not {'N-Triples' if syntax == 'N_TRIPLES' else 'Turtle'} ({reason})"
+                remedy = "fix the line, or convert the file again"
+                raise InputError(problem, where=f"{source}:{error.lineno}", remedy=remedy) from None
+            except MemoryError as error:
+                if "buffer" not in str(error):
+                    raise
+                line = f":{reader.lines + 1}" if syntax == "N_TRIPLES" else ""
+                raise InputError(
+                    "contains a literal of more than 16 MiB",
+                    where=f"{source}{line}",
+                    remedy="shorten it, or leave out its statement",
+                ) from None
+            except OSError as error:
+                # `open_data` would take what the disk of the store says for a fault of the source.
+                raise error if reader.failed else StorageError.of(error) from error
         lines += reader.lines
         digest = reader.digest.hexdigest()
         read.append(SourceFile(name=source.name, bytes=reader.bytes, sha256=digest))
@@ -162,34 +165,6 @@ def fill_store(
         store.optimize()
     store.flush()
     return store, read
-
-
-def _load(store: "pyoxigraph.Store", reader: "_Reader", source: Path, syntax: str) -> None:
-    import pyoxigraph
-
-    try:
-        store.bulk_load(
-            input=cast("IO[bytes]", reader), format=getattr(pyoxigraph.RdfFormat, syntax)
-        )
-    except SyntaxError as error:
-        reason = str(error.msg).partition(": ")[2] or str(error.msg)
-        raise InputError(
-            f"is not {'N-Triples' if syntax == 'N_TRIPLES' else 'Turtle'} ({reason})",
-            where=f"{source}:{error.lineno}",
-            remedy="fix the line, or convert the file again",
-        ) from None
-    except MemoryError as error:
-        if "buffer" not in str(error):
-            raise
-        line = f":{reader.lines + 1}" if syntax == "N_TRIPLES" else ""
-        raise InputError(
-            "contains a literal of more than 16 MiB",
-            where=f"{source}{line}",
-            remedy="shorten it, or leave out its statement",
-        ) from None
-    except OSError as error:
-        # `open_data` would take what the disk of the store says for a fault of the source.
-        raise error if reader.failed else StorageError.of(error) from error
 
 
 class StorageError(Exception):
@@ -210,20 +185,15 @@ class StorageError(Exception):
 
 
 def _format(path: Path) -> str:
-    """The parser's name for a file, by its name. Raises InputError."""
     inner = path.with_suffix("") if path.suffix in {".gz", ".zst"} else path
     if inner.suffix not in _FORMATS:
-        raise InputError(
-            "is not named like a file of triples",
-            where=str(path),
-            remedy="give N-Triples (.nt) or Turtle (.ttl), plain, .gz or .zst; no named graphs",
-        )
+        remedy = "give N-Triples (.nt) or Turtle (.ttl), plain, .gz or .zst; no named graphs"
+        raise InputError("is not named like a file of triples", where=str(path), remedy=remedy)
     return _FORMATS[inner.suffix]
 
 
 class _Reader(io.RawIOBase):
-    """A stream that is digested and counted while Oxigraph reads it, a byte order mark left out.
-    `lines_before`: of other files, for the progress."""
+    """Digests and counts a stream that Oxigraph reads, without a byte order mark."""
 
     def __init__(self, stream: IO[bytes], progress: Progress, lines_before: int) -> None:
         super().__init__()

@@ -63,29 +63,21 @@ def check_files(folder: Path, world: WorldDescription) -> None:
                 digest.update(block)
                 size += len(block)
         if (size, digest.hexdigest()) != (described.bytes, described.sha256):
-            raise InputError(
-                "is not the file that this world was made with",
-                where=str(folder / name),
-                remedy="make the world again",
-            )
+            problem = "is not the file that this world was made with"
+            raise InputError(problem, where=str(folder / name), remedy="make the world again")
 
 
 def read_description(folder: Path) -> WorldDescription:
     """The description of the world in a folder. Raises InputError if there is none."""
     path = Path(folder) / WORLD_FILE
     if not path.is_file():
-        raise InputError(
-            f"no world here (there is no {WORLD_FILE})",
-            where=str(folder),
-            remedy="make one with `branchwise world make`",
-        )
+        problem = f"no world here (there is no {WORLD_FILE})"
+        remedy = "make one with `branchwise world make`"
+        raise InputError(problem, where=str(folder), remedy=remedy)
     with open_data(path) as stream:
         data = stream.read()
     try:
         return WorldDescription.model_validate_json(data)
     except ValidationError as error:
-        raise InputError(
-            f"is not the description of a world ({first_problem(error)})",
-            where=str(path),
-            remedy="make the world again",
-        ) from None
+        problem = f"is not the description of a world ({first_problem(error)})"
+        raise InputError(problem, where=str(path), remedy="make the world again") from None

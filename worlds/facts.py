@@ -44,9 +44,8 @@ def draw_times(
 
 
 _MOST_FAME = 400
-"""Among links drawn by fame, the most likely of very many entities is this many times as likely as
-the least likely; of few entities, one would then be in everything, so the limit grows with their
-number."""
+"""How many times as likely as the least famous the most famous of very many entities may be. Of few
+entities one would then be in everything: the limit grows with their number."""
 
 _EQUAL_CHANCE = 35  # per cent of links that go to anyone, so that most people have something
 _GROWN_UP = 20  # years
@@ -58,9 +57,8 @@ _Setting = TypeVar("_Setting")
 
 
 class Links(NamedTuple):
-    """The values of one relation, in order of subject; int32 each. `objects` are indices of
-    entities, or of items; `begins` and `ends` are years, 0 where there is none; `sides` says where
-    it is told: about the subject (1), the object (2) or both (3)."""
+    """The values of one relation, in order of subject; int32 each. `objects`: indices of entities,
+    or of items; `begins`, `ends`: years, or 0; `sides`: as `FactValue` has it."""
 
     subjects: Ints
     objects: Ints
@@ -145,9 +143,8 @@ class _Drawing:
             counts = low + np.searchsorted(-halvings, -scaled(draws, 2**16), side="left")
         chances = np.zeros(len(self.population), dtype=np.int64)
         for kind in self.schema.subjects(relation):
-            chances[slice(*self.population.range_of(kind))] = _of_type(
-                relation.chance, kind, self.schema, 0
-            )
+            chance = _of_type(relation.chance, kind, self.schema, 0)
+            chances[slice(*self.population.range_of(kind))] = chance
         has = below(self.seed, f"chance/{name}", 100, len(subjects)) < chances[subjects]
         return np.where(has, counts, 0)
 
@@ -168,9 +165,8 @@ class _Drawing:
             return self._covering(name, kinds[0], subjects)
         pools = [self._pool(kind) for kind in kinds]
         sizes = np.cumsum([len(pool.members) for pool in pools])
-        chosen = np.searchsorted(
-            sizes, below(self.seed, f"kind/{name}", int(sizes[-1]), len(subjects)), side="right"
-        )
+        draws = below(self.seed, f"kind/{name}", int(sizes[-1]), len(subjects))
+        chosen = np.searchsorted(sizes, draws, side="right")
         objects = np.full(len(subjects), -1, dtype=np.int64)
         for number, (kind, pool) in enumerate(zip(kinds, pools, strict=True)):
             mine = chosen == number
@@ -184,9 +180,8 @@ class _Drawing:
     def _from_pool(
         self, stream: str, relation: Relation, kind: str, pool: CandidatePool, subjects: Ints
     ) -> Ints:
-        years = (
-            self.population.years[subjects] if relation.at != "now" else np.full_like(subjects, NOW)
-        )
+        is_now = relation.at == "now"
+        years = np.full_like(subjects, NOW) if is_now else self.population.years[subjects]
         low = np.zeros_like(subjects)
         high = np.full_like(subjects, len(pool.members))
         era = _of_type(relation.era, kind, self.schema, None)
@@ -250,7 +245,6 @@ class _Drawing:
 
 
 def _distinct(subjects: Ints, objects: Ints) -> tuple[Ints, Ints]:
-    """The pairs in order of subject, each once, without those that have no object."""
     kept = objects >= 0
     keys = np.unique((subjects[kept] << 32) | objects[kept])
     return keys >> 32, keys & 0xFFFFFFFF
@@ -281,9 +275,8 @@ class Item(NamedTuple):
 
 
 class FactValue(NamedTuple):
-    """One value: the index of an entity, a date (yyyymmdd) or a number; or an item. `begin` and
-    `end` are years, 0 where there is none. `side` says where it is told: about the subject (1),
-    about the object (2) or about both (3)."""
+    """One value: the index of an entity, a date (yyyymmdd), a number; or an item. `begin`, `end`:
+    years, or 0. `side`: whether it is told about the subject (1), the object (2) or both (3)."""
 
     content: int
     item: Item | None = None
@@ -306,7 +299,6 @@ class Fact(NamedTuple):
 
 
 def read_links(links: Links, items: Sequence[Item]) -> ReadValues:
-    """The values of a relation by subject: entities, or items where these are given."""
     return _read_rows(links, links.subjects, links.objects, items)
 
 

@@ -33,7 +33,7 @@ from branchwise.worlds.domains import DOMAINS, world_schema
 from branchwise.worlds.draws import stream_key
 from branchwise.worlds.facts import Fact, FactKind, FactValue, Item
 from branchwise.worlds.population import MAX_AMBIGUITY
-from branchwise.worlds.telling.article import Articles, EntityMentions
+from branchwise.worlds.telling.article import Articles, EntityMentions, Sentences, ToldValue
 from branchwise.worlds.telling.prose import type_prose
 from branchwise.worlds.world import World, iso_date
 
@@ -136,9 +136,9 @@ def make_world(
 ) -> WorldDescription:
     """Make the world folder `out`: graph, corpus, shared names and description.
 
-    The same arguments give the same bytes: a folder that holds them stays as it is. Memory is some
-    250 bytes an entity. Raises InputError for arguments out of range, if `out` contains anything
-    else, and if it cannot be written; nothing is left then.
+    The same arguments give the same bytes: a folder that holds them stays as it is. Memory: some
+    250 bytes an entity. Raises InputError for arguments out of range, and if `out` contains
+    anything else or cannot be written; nothing is left then.
     """
     _check(entities, seed, ambiguity, domains)
     schema = world_schema(domains)
@@ -168,8 +168,7 @@ def make_world(
 
 
 def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDescription:
-    """The existing world. Raises InputError if it is not the requested one and complete."""
-    what = "already exists"
+    problem = "already exists"
     with suppress(InputError):
         made = read_description(out)
         if asked == (made.entities, made.seed, made.ambiguity, set(made.domains)):
@@ -177,30 +176,25 @@ def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDes
                 check_files(out, made)
                 remove_abandoned(out)
                 return made
-            what = "holds this world as an earlier version made it, with other texts"
-    raise InputError(what, where=str(out), remedy="choose another --out")
+            problem = "holds this world as an earlier version made it, with other texts"
+    raise InputError(problem, where=str(out), remedy="choose another --out")
 
 
 def _check(entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
     if not 1 <= entities <= MAX_ENTITIES:
-        raise InputError(
-            f"a world cannot have {entities:,} entities", remedy=f"ask for 1 to {MAX_ENTITIES:,}"
-        )
+        remedy = f"ask for 1 to {MAX_ENTITIES:,}"
+        raise InputError(f"a world cannot have {entities:,} entities", remedy=remedy)
     if not 0 <= seed <= MAX_SEED:
         raise InputError(f"the seed {seed} is out of range", remedy=f"give 0 to {MAX_SEED}")
     if not 0 <= ambiguity <= MAX_AMBIGUITY:
-        raise InputError(
-            f"the ambiguity {ambiguity:g} is out of range",
-            remedy=f"give the share of names that are shared, 0 to {MAX_AMBIGUITY:g}",
-        )
+        remedy = f"give the share of names that are shared, 0 to {MAX_AMBIGUITY:g}"
+        raise InputError(f"the ambiguity {ambiguity:g} is out of range", remedy=remedy)
     if not domains:
         raise InputError("no domain is given", remedy=f"choose among {', '.join(DOMAINS)}")
 
 
 class _File:
-    """A file that gets its name only when it is complete; counts and digests what is written. Bytes
-    and digest are of the contents before compression: other builds of zlib may compress the same
-    contents to other bytes."""
+    """A file that is named when it is complete. Counts are of contents before compression."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
@@ -239,16 +233,16 @@ class _Writer:
     def __init__(self, world: World, seed: int, kg: _File, corpus: _File, names: _File) -> None:
         self._world = world
         self._kg, self._corpus, self._names = kg, corpus, names
-        types = world.population.types
         prose = [
             type_prose(world.schema, kind, [fact.name for fact in facts])
-            for kind, facts in zip(types, world.facts, strict=True)
+            for kind, facts in zip(world.population.types, world.facts, strict=True)
         ]
         # A Mersenne Twister: Python guarantees its sequence.
         random = Random(stream_key(seed, "prose")).random
         self._mentions = EntityMentions(world, prose)
         self._articles = [
-            Articles(world, self._mentions, prose[n], n, random) for n in range(len(types))
+            Articles(Sentences(world, self._mentions, number, random), facts)
+            for number, facts in enumerate(world.facts)
         ]
         self._passages = self._words = self._triples = self._statements = 0
 
@@ -293,17 +287,14 @@ class _Writer:
                 lines += statements(world, qid, fact, values)
         title = self._mentions.title(entity)
         tellings = self._articles[number].write(entity, known)
-        return "".join(lines), b"".join(
-            self._passage(qid, title, text, told) for text, told in tellings
-        )
+        passages = (self._passage(qid, title, *telling) for telling in tellings)
+        return "".join(lines), b"".join(passages)
 
-    def _passage(
-        self, qid: str, title: str, text: str, told: list[tuple[Fact, FactValue]]
-    ) -> bytes:
+    def _passage(self, qid: str, title: str, text: str, stated: list[ToldValue]) -> bytes:
         self._passages += 1
         self._words += text.count(" ") + 1
         statements = []
-        for fact, value in told:
+        for fact, value in stated:
             other = statement_object(self._world, fact, value)
             subject, object = (other, qid) if fact.inverse else (qid, other)
             statements.append((subject, fact.relation.property, object))
@@ -316,7 +307,6 @@ class _Writer:
         return orjson.dumps(record) + b"\n"
 
     def _shared_name(self, group: int) -> bytes:
-        """A line of names.jsonl: a name and its bearers, in the order of their titles."""
         groups = self._world.population.groups
         members = groups.members[groups.starts[group] : groups.starts[group + 1]].tolist()
         entities = [

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
+from itertools import chain
 from math import gcd, prod
 from pathlib import Path
 from typing import Any
@@ -66,18 +67,17 @@ def word_lists() -> WordLists:
 def _composed(
     declared: list[Mapping[str, Any]], lists: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """Composed lists, in the order of their declaration, each word the first of its key. Words in
-    which the seam doubles a letter ("Marrrow") are left out."""
+    """Composed lists as declared, each word the first of its key; none with a doubled seam."""
     taken = {fold(word) for words in lists.values() for word in words}
     composed: dict[str, tuple[str, ...]] = {}
-    for name, groups in ((name, groups) for each in declared for name, groups in each.items()):
+    for name, groups in chain.from_iterable(each.items() for each in declared):
         words: dict[str, str] = {}
         for group in groups:
             tails = group["tails"].split()
             for head in group["heads"].split():
-                joined = (head + tail for tail in tails if tail[0] != head[-1].lower())
-                for word in joined:
-                    words.setdefault(fold(word), word)
+                for tail in tails:
+                    if tail[0] != head[-1].lower():
+                        words.setdefault(fold(head + tail), head + tail)
         composed[name] = tuple(word for key, word in words.items() if key not in taken)
         taken |= words.keys()
     return composed
@@ -103,9 +103,8 @@ class PatternSpread:
         quotas = _quotas(count, list(patterns.values()), capacities)
         self.count = count
         # Near 0.41 of the count and coprime to it: neighbours fall far apart.
-        self.stride = _coprime(
-            count, count * 414 // 1000 - draw_below(f"{seed} stride", count // 64 + 1)
-        )
+        apart = draw_below(f"{seed} stride", count // 64 + 1)
+        self.stride = _coprime(count, count * 414 // 1000 - apart)
         self.bounds: list[int] = []
         self.renders: list[Renderer] = []
         start = 0
@@ -156,12 +155,9 @@ def _quotas(count: int, weights: Sequence[int], capacities: Sequence[int]) -> li
 
 
 def _renderer(pattern: str, start: int, seed: str) -> Renderer:
-    """From the places [start, start + capacity) to texts, one to one.
-
-    The step from a text to the next has any run of texts use all words about as often: its parts
-    of each slot's size are those of an additive recurrence that fills a cube evenly, powers of 1/x
-    where x ** 4 = x + 1 (R3 in Roberts 2018).
-    """
+    """From the places [start, start + capacity) to texts, one to one. Steps from a text to the next
+    are those of an additive recurrence that fills a cube evenly (powers of 1/x where x ** 4 = x
+    + 1, R3 in Roberts 2018): any run of texts uses all words about as often."""
     template = SLOT.sub(lambda slot: NAME if slot[0] == NAME else "%s", pattern)
     names, sizes = _slots(pattern), _sizes(pattern)
     words = [word_lists().lists[name] for name in names]
@@ -234,9 +230,8 @@ class NameMaker:
     """Distinct names of several kinds, made on demand from word lists.
 
     `counts`: how many names of each kind are needed. A name's number is `offsets[kind]` + index,
-    with index in [0, counts[kind]); numbers outside are not checked. Names differ even without
-    case, accents, punctuation and articles. Raises InputError for an unknown kind, and for more
-    names than a kind has.
+    with an unchecked index in [0, counts[kind]). Names differ even without case, accents,
+    punctuation and articles. Raises InputError for an unknown kind, and too many names of one.
     """
 
     def __init__(self, counts: Mapping[str, int], seed: int) -> None:
@@ -276,9 +271,8 @@ class NameMaker:
     def alias(self, number: int, salt: int) -> str:
         """Another name of the bearer that fits the kind and is not the name of any number.
 
-        Two numbers share no alias, whatever the salts. Bearers of one number should take salts
-        0, 1, ...: at least 14 differ where entities may share names (city, person, work, firm),
-        at least 3 elsewhere, and then they come again.
+        Two numbers share no alias. Bearers of one number should take salts 0, 1, ...: at least 14
+        differ where entities may share names (city, person, work, firm), at least 3 elsewhere.
         """
         return self._kind(number).alias(number, salt, self.name(number))
 
@@ -290,10 +284,8 @@ class _Kind(PatternSpread):
             raise InputError(f"there are no names of the kind {kind!r}")
         capacity = pattern_capacity(declared.patterns)
         if count > capacity:
-            raise InputError(
-                f"{count:,} names of the kind {kind!r} are more than its {capacity:,}",
-                remedy="ask for fewer entities, or for more domains",
-            )
+            problem = f"{count:,} names of the kind {kind!r} are more than its {capacity:,}"
+            raise InputError(problem, remedy="ask for fewer entities, or for more domains")
         super().__init__(declared.patterns, count, f"{seed} {kind}")
         self.start = start
         self.shift = draw_below(f"{seed} {kind} shift", count) - start * self.stride

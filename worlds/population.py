@@ -13,8 +13,7 @@ from branchwise.worlds.naming import NameMaker
 
 SIZES = range(2, 15)
 _WEIGHTS = (1000, 570, 325, 190, 115, 70, 45, 28, 18, 12, 8, 5, 3)
-"""How often a shared name has so many bearers: each size less often than the one before, 3.5 on
-average (DeepAmbigQA's questions have 3.3 branches, up to 14)."""
+"""How often a shared name has so many bearers: 3.5 on average (DeepAmbigQA's questions 3.3)."""
 
 MEAN_SIZE = sum(s * w for s, w in zip(SIZES, _WEIGHTS, strict=True)) / sum(_WEIGHTS)
 MAX_AMBIGUITY = 0.7
@@ -41,9 +40,8 @@ def share_names(
     seed: int,
     ambiguity: float,
 ) -> tuple[NameMaker, Ints, Groups]:
-    """The names, the number of each entity's name, and which entities share one. Each has a name of
-    its own, but the share `ambiguity` of names is borne by 2 to 14 entities. Years of same-named
-    entities are made distinct in place: titles need it."""
+    """The names, the number of each entity's name, and which entities share one: 2 to 14 bear each
+    of the share `ambiguity` of names. Same-named entities get different years, in place."""
     resolved = [schema.resolved(name) for name in types]
     kinds = tuple(dict.fromkeys(k for t in resolved for k in (t.name, t.shares) if k))
     type_of = np.repeat(np.arange(len(types)), np.diff(starts))
@@ -74,28 +72,26 @@ def share_names(
 def _pools(
     schema: Schema, types: tuple[str, ...], starts: tuple[int, ...]
 ) -> dict[str, tuple[Ints, int]]:
-    """By kind of name, the entities that may share one, and the most bearers of one. Entities of a
-    type that are there for another type (a capital for each country) keep their own names; and
-    cities are told apart by country, so as many as countries share one at most."""
+    """By kind of name, the entities that may share one, and the most bearers of one. Those that are
+    there for another type (capitals) keep their own; cities, told apart by country, are as many."""
     reserved: dict[str, int] = {}
     for relation in schema.relations.values():
         if relation.cover:
-            place = types.index(schema.objects(relation)[0])
+            index = types.index(schema.objects(relation)[0])
             for name in schema.subjects(relation):
-                reserved.setdefault(name, starts[place + 1] - starts[place])
+                reserved.setdefault(name, starts[index + 1] - starts[index])
     pools: dict[str, list[Ints]] = {}
     most: dict[str, int] = {}
-    for place, name in enumerate(types):
+    for index, name in enumerate(types):
         if kind := schema.resolved(name).shares:
-            first = starts[place] + reserved.get(name, 0)
-            pools.setdefault(kind, []).append(np.arange(first, max(first, starts[place + 1])))
+            first = starts[index] + reserved.get(name, 0)
+            pools.setdefault(kind, []).append(np.arange(first, max(first, starts[index + 1])))
             largest = SIZES.stop - 1
             most[kind] = min(most.get(kind, largest), reserved.get(name, 0) or largest)
     return {kind: (np.concatenate(parts), most[kind]) for kind, parts in pools.items()}
 
 
 def _sizes(seed: int, kind: str, count: int, available: int, most: int) -> Ints:
-    """Sizes of `count` groups, as many as the available entities allow."""
     thresholds = np.cumsum(_WEIGHTS)
     draws = below(seed, f"sizes/{kind}", int(thresholds[-1]), count)
     sizes = np.minimum(SIZES.start + np.searchsorted(thresholds, draws, side="right"), most)
@@ -121,8 +117,7 @@ NOW = 2024
 """The year in which every world is written."""
 
 FIRST_NUMBER = 2_000_000_001
-"""Entity numbers start here: Wikidata's own are far below (137 million in 2025), and its software
-takes numbers up to 2**31 - 1."""
+"""Above Wikidata's own entity numbers (137 million in 2025), below its software's limit, 2**31."""
 
 NO_SECOND = 255
 
@@ -157,8 +152,8 @@ class Population:
 
 
 def populate(schema: Schema, entities: int, seed: int, ambiguity: float) -> Population:
-    """Draw the entities of a world. `ambiguity`: share of names that several entities bear. Raises
-    InputError if there are too few for every type."""
+    """Draw a world's entities. `ambiguity`: share of names borne by several. Raises InputError if
+    there are too few for every type."""
     types = tuple(sorted(schema.concrete, key=lambda name: schema.is_a(name, "person")))
     counts = dict(zip(types, _counts(schema, types, entities), strict=True))
     starts = tuple(int(n) for n in np.cumsum([0, *counts.values()]))
@@ -169,19 +164,14 @@ def populate(schema: Schema, entities: int, seed: int, ambiguity: float) -> Popu
 
 
 def _counts(schema: Schema, types: tuple[str, ...], entities: int) -> list[int]:
-    """How many entities of each type: in proportion, within each type's bounds."""
     declared = [schema.types[name] for name in types]
     least = sum(kind.at_least for kind in declared)
     if entities < least:
-        raise InputError(
-            f"{entities} entities are too few for {len(types)} types",
-            remedy=f"ask for at least {least}, or for fewer domains",
-        )
+        remedy = f"ask for at least {least}, or for fewer domains"
+        raise InputError(f"{entities} entities are too few for {len(types)} types", remedy=remedy)
     total = sum(kind.share for kind in declared)
-    counts = [
-        min(kind.at_most, max(kind.at_least, int(entities * kind.share / total)))
-        for kind in declared
-    ]
+    shares = [int(entities * kind.share / total) for kind in declared]
+    counts = [min(k.at_most, max(k.at_least, n)) for k, n in zip(declared, shares, strict=True)]
     largest = cycle(sorted(range(len(types)), key=lambda n: (-declared[n].share, n)))
     while missing := entities - sum(counts):
         place = next(largest)
@@ -193,7 +183,6 @@ def _counts(schema: Schema, types: tuple[str, ...], entities: int) -> list[int]:
 
 
 def _years(schema: Schema, type_name: str, count: int, seed: int) -> Ints:
-    """A year for each, later ones likelier."""
     low, high = schema.types[type_name].years
     span = high - low + 1
     first = below(seed, f"year/{type_name}", span, count)

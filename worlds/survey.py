@@ -88,8 +88,7 @@ def _masked(words: list[str], names: Collection[str]) -> Iterator[str]:
 
 
 SAMPLE = 5_000
-"""The language is measured over the passages of so many entities, so that worlds of all sizes can
-be compared: longer texts repeat more."""
+"""Entities over whose passages language is measured: longer texts would repeat more."""
 
 _LINK = re.compile(
     rb"<http://www\.wikidata\.org/entity/Q(\d+)> <http://www\.wikidata\.org/prop/direct/P\d+> "
@@ -122,9 +121,8 @@ class WorldSurvey(BaseModel):
 
 
 def survey(folder: Path, progress: Progress = silent) -> WorldSurvey:
-    """Read a world's files and measure them. Raises InputError if there is no complete world, and
-    for files that differ from those it was made with. Memory: the names of all entities, some 150
-    bytes each."""
+    """Measure a world from its files, in 150 bytes an entity. Raises InputError if there is no
+    complete world, and for files that differ from those it was made with."""
     folder = Path(folder)
     description = read_description(folder)
     check_files(folder, description)
@@ -149,7 +147,6 @@ def survey(folder: Path, progress: Progress = silent) -> WorldSurvey:
 
 
 def _read_kg(path: Path, entities: int, progress: Progress) -> tuple[Ints, set[str]]:
-    """The number of links of each entity, and all names."""
     links = np.zeros(entities, np.int64)
     names: set[str] = set()
     number = 0
@@ -169,7 +166,6 @@ def _read_kg(path: Path, entities: int, progress: Progress) -> tuple[Ints, set[s
 
 
 def _read_corpus(path: Path, entities: int) -> tuple[Ints, Ints, list[str]]:
-    """Passages of each entity, words of each passage, and the texts of the first entities."""
     passages = np.zeros(entities, np.int64)
     words: list[int] = []
     sample: list[str] = []

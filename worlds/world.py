@@ -31,10 +31,8 @@ MONTHS = (
 
 
 def draw_literals(population: Population) -> dict[tuple[str, str], Ints]:
-    """By relation and type, a value for each entity of the type; 0 where it has none.
-
-    Dates are year * 10,000 + month * 100 + day.
-    """
+    """By relation and type, a value for each entity of the type, dates as yyyymmdd; 0 for none."""
+    seed = population.seed
     values: dict[tuple[str, str], Ints] = {}
     for name, relation in population.schema.relations.items():
         if relation.date is None and relation.number is None:
@@ -43,11 +41,9 @@ def draw_literals(population: Population) -> dict[tuple[str, str], Ints]:
             stream = f"{name}/{kind}"
             years = population.years[slice(*population.range_of(kind))]
             if relation.number is not None:
-                drawn = _numbers(
-                    stream, relation.skew, relation.number, len(years), population.seed
-                )
+                drawn = _numbers(stream, relation.skew, relation.number, len(years), seed)
             else:
-                drawn = _dates(stream, relation, years, population.seed)
+                drawn = _dates(stream, relation, years, seed)
             values[name, kind] = drawn.astype(np.int32)
     return values
 
@@ -107,8 +103,7 @@ _HAVE_ALIAS = 25  # per cent of entities
 
 
 class World:
-    """The entities of a world by index, their names and their facts. Memory: some 250 bytes an
-    entity; names and texts are made when they are asked for."""
+    """The entities of a world by index, with names made on demand, in some 250 bytes each."""
 
     def __init__(self, entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
         self.schema = world_schema(domains)
@@ -120,8 +115,7 @@ class World:
         self._aliased = below(seed, "alias", 100, entities).data
         self._positions = self.population.groups.position.data
         self._second = self.population.second.data
-        # Numbers are entity * multiplier + offset, modulo the number of entities. The multiplier is
-        # near the golden section, so that neighbours fall far apart.
+        # Numbers are entity * multiplier + offset: near the golden section, neighbours are far.
         key = stream_key(seed, "numbers")
         self._multiplier = entities * 618 // 1000 + key % (entities // 64 + 1)
         while gcd(self._multiplier, entities) != 1:
@@ -164,15 +158,12 @@ class World:
         return self._names.adjective(self._numbers[country])
 
     def _all_facts(self) -> tuple[tuple[Fact, ...], ...]:
-        """By type number, what may be said of the type."""
         links = draw_links(self.population)
         literals = draw_literals(self.population)
         add_sums(self.population, literals, links)
         inverses = {name: read_inverse(rows) for name, rows in links.items()}
-        forward = {
-            name: read_links(rows, self._items(self.schema.relations[name]))
-            for name, rows in links.items()
-        }
+        items = {name: self._items(self.schema.relations[name]) for name in links}
+        forward = {name: read_links(rows, items[name]) for name, rows in links.items()}
         table: list[tuple[Fact, ...]] = []
         for number, kind in enumerate(self.population.types):
             first, _ = self.population.range_of(kind)
@@ -198,7 +189,6 @@ class World:
         return tuple(Item(*entry) for entry in self.schema.items.get(relation.items, {}).items())
 
     def _sourced(self, relation: Relation, number: int) -> ReadValues:
-        """Facts that follow from an entity's type, second occupation or name."""
         kind = self.schema.resolved(self.population.types[number])
         if relation.source == "class":
             item = Item(kind.class_id, self.schema.items["class"][kind.class_id])

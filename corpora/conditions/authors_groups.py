@@ -41,31 +41,30 @@ def authors_answer(problem: ConditionsProblem) -> ConditionsAnswer:
     sizes = {"q1": [1], "q2": [count], "q3": range(count, 0, -1)}[problem.kind]
     for size in sizes:
         chosen = combinations(problem.documents, size)
-        sets = [groups for one in chosen if (groups := _groups(problem, one)) is not None]
+        sets = [groups for some in chosen if (groups := _groups(problem, some)) is not None]
         if sets:
             short = size if problem.kind == "q3" else "yes"
             each = dict.fromkeys(group for groups in sets for group in groups if group)
-            return ConditionsAnswer(
-                short, tuple(tuple(sorted(one, key=problem.places.__getitem__)) for one in each)
-            )
+            ordered = (tuple(sorted(group, key=problem.places.__getitem__)) for group in each)
+            return ConditionsAnswer(short, tuple(ordered))
     return ConditionsAnswer(0 if problem.kind == "q3" else "no")
 
 
 def spread_one_step(problem: ConditionsProblem) -> Mapping[str, bool]:
     """What the scenario says, and what follows from that by a single relation."""
-    said = problem.values
-    values = dict(said)
-    for one in problem.relations:
-        ends = ((one.first, one.second), (one.second, one.first))
+    given = problem.values
+    values = dict(given)
+    for relation in problem.relations:
+        ends = ((relation.first, relation.second), (relation.second, relation.first))
         for this, other in ends:
-            if one.kind == "conflicting" and said.get(this):
+            if relation.kind == "conflicting" and given.get(this):
                 values.setdefault(other, False)
-            if one.kind == "equivalent" and this in said:
-                values.setdefault(other, said[this])
-        if one.kind == "inclusive" and said.get(one.first):
-            values.setdefault(one.second, True)
-        if one.kind == "inclusive" and said.get(one.second) is False:
-            values.setdefault(one.first, False)
+            if relation.kind == "equivalent" and this in given:
+                values.setdefault(other, given[this])
+        if relation.kind == "inclusive" and given.get(relation.first):
+            values.setdefault(relation.second, True)
+        if relation.kind == "inclusive" and given.get(relation.second) is False:
+            values.setdefault(relation.first, False)
     return values
 
 
@@ -73,26 +72,25 @@ def _groups(
     problem: ConditionsProblem, documents: Sequence[ConditionsDocument]
 ) -> list[frozenset[str]] | None:
     """The groups, as sentences, by which documents can be had together; None where they cannot."""
-    joint = all_of(*(_by_id(one.expression, one.id) for one in documents))
+    joint = all_of(*(_by_id(document.expression, document.id) for document in documents))
     values = spread_one_step(problem)
     groups = []
     for number, solution in enumerate(_solutions(joint, list(problem.conditions), values)):
         if number == MAX_GROUPS:
             raise TooManyGroupsError(f"has more than {MAX_GROUPS:,} solutions")
         group = dict.fromkeys(solution)
-        related = [one for one in problem.relations if one.first in group and one.second in group]
-        if any(one.kind == "conflicting" for one in related):
+        related = [r for r in problem.relations if r.first in group and r.second in group]
+        if any(relation.kind == "conflicting" for relation in related):
             continue
-        for one in related:
-            if one.kind == "inclusive" and one.first in group:
-                group.pop(one.second, None)
+        for relation in related:
+            if relation.kind == "inclusive" and relation.first in group:
+                group.pop(relation.second, None)
         stated = (problem.conditions[id].sentence_ids for id in group)
         groups.append(frozenset(id for ids in stated for id in ids))
     return groups or None
 
 
 def _by_id(expression: Expression, document: str) -> Expression:
-    """The expression with conditions by their ids, which are of one document alone."""
     if isinstance(expression, Atom):
         return Atom(f"{document}-{expression.name}")
     return expression.of(*(_by_id(part, document) for part in expression.parts))
@@ -101,7 +99,6 @@ def _by_id(expression: Expression, document: str) -> Expression:
 def _solutions(
     expression: Expression, ids: Sequence[str], values: Mapping[str, bool]
 ) -> Iterator[list[str]]:
-    """The conditions that become true in each solution, of those without a value."""
     bit = {id: 1 << place for place, id in enumerate(ids)}
     is_true = sum(bit[id] for id in ids if values.get(id) is True)
     is_false = sum(bit[id] for id in ids if values.get(id) is False)
@@ -122,7 +119,6 @@ def _solutions(
 
 
 def _is_clauses(formula: Formula) -> bool:
-    """Whether it is a conjunction of conditions and of alternatives of conditions."""
 
     def is_clause(part: Formula) -> bool:
         return not part.parts or (part.is_any and all(map(is_clause, part.parts)))

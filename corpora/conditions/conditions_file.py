@@ -1,7 +1,4 @@
-"""The JSON form of documents, relations and scenarios: read, refused, written.
-
-docs/benchmarks/mdcr.md describes it field by field.
-"""
+"""The JSON form (docs/benchmarks/mdcr.md) of documents, relations and scenarios."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -128,7 +125,7 @@ class FileRecord(_Record):
 def conditions_record(conditions: ConditionsSet) -> dict[str, Any]:
     """What `read_conditions` reads as the same set."""
     relations: list[dict[str, Any]] = []
-    for kind, first, second in ((one.kind, one.first, one.second) for one in conditions.relations):
+    for kind, first, second in ((r.kind, r.first, r.second) for r in conditions.relations):
         if kind == "inclusive":
             relations.append({"kind": kind, "narrower": first, "wider": second})
         else:
@@ -142,7 +139,7 @@ def conditions_record(conditions: ConditionsSet) -> dict[str, Any]:
                 "title": document.title,
                 "domain": document.domain,
                 "sentences": dict(document.sentences),
-                "conditions": {one.name: one.stated_by for one in document.conditions},
+                "conditions": {c.name: c.stated_by for c in document.conditions},
                 "expression": str(document.expression),
             }
             for document in conditions.documents.values()
@@ -175,9 +172,8 @@ def read_conditions(path: Path) -> ConditionsSet:
 
 
 def parse_conditions(document: Mapping[str, Any], where: str) -> ConditionsSet:
-    """Raises InputError, with `where` and the place in it, for what is not of the form, and for
-    what contradicts itself in it, except for values and relations that do so through others (the
-    solver finds these)."""
+    """Raises InputError, with `where` and the place in it, for what is not of the form or
+    contradicts itself, except through other values and relations (the solver's part)."""
     if "mdcr" not in document:
         raise InputError("is not of the form that is read", where=where, remedy=_ANOTHER)
     try:
@@ -188,47 +184,38 @@ def parse_conditions(document: Mapping[str, Any], where: str) -> ConditionsSet:
 
 
 class _Reading:
-    """A record made into what it stands for, or refused."""
-
     def __init__(self, where: str, record: FileRecord) -> None:
-        self._where = where
-        self._record = record
+        self._where, self._record = where, record
         self._documents: dict[str, ConditionsDocument] = {}
         self._conditions: dict[str, None] = {}
 
     def result(self) -> ConditionsSet:
         for record in self._record.documents:
-            self._add(record)
+            place = f"document {record.id}"
+            if not re.fullmatch(DOCUMENT_ID, record.id):
+                self._refuse(f"document {record.id!r}", "the id is not letters, digits, _ and -")
+            if record.id in self._documents:
+                self._refuse(place, "the id is already used", "give each document its own id")
+            self._check_sentences(place, record)
+            conditions = conditions_of(record.id, record.conditions)
+            try:
+                expression = parse_expression(record.expression)
+            except ExpressionError as error:
+                self._refuse(f"{place}, expression", str(error), "write it as c1 AND (c2 OR c3)")
+            self._known(f"{place}, expression", names(expression), record.conditions, "condition")
+            self._documents[record.id] = ConditionsDocument(
+                record.id,
+                one_line(record.title),
+                one_line(record.domain),
+                {c: one_line(text) for c, text in record.sentences.items()},
+                conditions,
+                expression,
+            )
+            self._conditions |= dict.fromkeys(condition.id for condition in conditions)
         relations = tuple(dict.fromkeys(self._relations()))
         scenarios = tuple(self._scenarios())
-        has_relations = self._record.relations is not None
-        about = self._record.about
-        return ConditionsSet(
-            self._where, self._documents, relations, scenarios, about, has_relations
-        )
-
-    def _add(self, record: DocumentRecord) -> None:
-        place = f"document {record.id}"
-        if not re.fullmatch(DOCUMENT_ID, record.id):
-            self._refuse(f"document {record.id!r}", "the id is not letters, digits, _ and -")
-        if record.id in self._documents:
-            self._refuse(place, "the id is already used", "give each document its own id")
-        self._check_sentences(place, record)
-        conditions = conditions_of(record.id, record.conditions)
-        try:
-            expression = parse_expression(record.expression)
-        except ExpressionError as error:
-            self._refuse(f"{place}, expression", str(error), "write it as c1 AND (c2 OR c3)")
-        self._known(f"{place}, expression", names(expression), record.conditions, "condition")
-        self._documents[record.id] = ConditionsDocument(
-            record.id,
-            one_line(record.title),
-            one_line(record.domain),
-            {c: one_line(text) for c, text in record.sentences.items()},
-            conditions,
-            expression,
-        )
-        self._conditions |= dict.fromkeys(condition.id for condition in conditions)
+        has, about = self._record.relations is not None, self._record.about
+        return ConditionsSet(self._where, self._documents, relations, scenarios, about, has)
 
     def _check_sentences(self, place: str, record: DocumentRecord) -> None:
         for name in record.sentences:
@@ -260,8 +247,8 @@ class _Reading:
             pair = frozenset(record.ends)
             before, earlier = conflicting.setdefault(pair, (conflicts, number))
             if before != conflicts:
-                what = f"contradicts relation {earlier}: {first} and {second} cannot both conflict"
-                self._refuse(place, f"{what} and be related otherwise", "leave one out")
+                fault = f"contradicts relation {earlier}: {first} and {second} cannot both conflict"
+                self._refuse(place, f"{fault} and be related otherwise", "leave one out")
             yield ConditionRelation(record.kind, first, second)
 
     def _scenarios(self) -> Iterator[Scenario]:
@@ -272,9 +259,9 @@ class _Reading:
                 self._refuse(place, "the id is already used", "give each scenario its own id")
             seen.add(record.id)
             self._known(f"{place}, documents", record.documents, self._documents, "document")
-            for what, listed in (("documents", record.documents), ("kinds", record.kinds)):
+            for name, listed in (("documents", record.documents), ("kinds", record.kinds)):
                 if len(set(listed)) < len(listed):
-                    self._refuse(f"{place}, {what}", "one is named twice")
+                    self._refuse(f"{place}, {name}", "one is named twice")
             has_values = record.parts is not None or record.values is not None
             yield Scenario(
                 record.id,
@@ -323,12 +310,12 @@ class _Reading:
                     self._refuse(f"{place}, values", f"{id} is both true and false")
             yield ScenarioPart(one_line(part.text), dict(part.values))
 
-    def _known(self, place: str, used: Iterable[str], known: Collection[str], what: str) -> None:
+    def _known(self, place: str, used: Iterable[str], known: Collection[str], noun: str) -> None:
         for name in used:
             if name not in known:
                 many = "see the file's documents" if len(known) > _MOST_LISTED else ""
                 remedy = did_you_mean(name, known, else_=many)
-                self._refuse(place, f"there is no {what} {name!r}", remedy)
+                self._refuse(place, f"there is no {noun} {name!r}", remedy)
 
-    def _refuse(self, place: str, what: str, remedy: str = _DESCRIBED) -> NoReturn:
-        raise InputError(what, where=f"{self._where}:{place}", remedy=remedy)
+    def _refuse(self, place: str, problem: str, remedy: str = _DESCRIBED) -> NoReturn:
+        raise InputError(problem, where=f"{self._where}:{place}", remedy=remedy)

@@ -21,8 +21,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 NAME = r"[A-Za-z][A-Za-z0-9_]{0,49}"
-"""What conditions are called within their document, as a regular expression; AND and OR are not
-names."""
+"""What conditions are called within their document, as a regular expression, but for AND and OR."""
 MAX_CHARACTERS = 20_000
 MAX_DEPTH = 50
 """Of brackets within brackets."""
@@ -157,7 +156,6 @@ class _Reader:
         return Atom(token.text)
 
     def _took(self, text: str) -> bool:
-        """Whether this token stood next; then it is behind us."""
         if self.token.text != text or self.token.is_name:
             return False
         self.token = next(self._tokens)
@@ -165,7 +163,6 @@ class _Reader:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """Names, brackets and operators (in capitals); then the end."""
     at = 0
     text = text.rstrip()
     while at < len(text):
@@ -221,17 +218,14 @@ def conditions_of(
     """A document's conditions, as files say them: by name the sentence that states each, or a list
     of those that lead in to it and, last, the one that states it."""
     listed = {name: [at] if isinstance(at, str) else at for name, at in stated.items()}
-    return tuple(
-        StatedCondition(document, name, at[-1], tuple(at[:-1])) for name, at in listed.items()
-    )
+    return tuple(StatedCondition(document, n, at[-1], tuple(at[:-1])) for n, at in listed.items())
 
 
 @dataclass(frozen=True)
 class ConditionsDocument:
-    """A document that offers something if its expression over its conditions is true. `sentences`
-    are HTML by number (`c0`, `c1`, ...), in their order; `conditions` are in document order, by
-    which one of two equivalent ones stays in an answer. `domain` is what the documents offer, as a
-    plural noun ("scholarships")."""
+    """A document that offers something if its expression over its conditions is true. `sentences`:
+    HTML by number (`c0`, ...), in order; `conditions`: in document order, which decides between
+    equivalent ones. `domain`: what documents offer, as a plural noun ("scholarships")."""
 
     id: str
     title: str
@@ -246,14 +240,13 @@ class ConditionsDocument:
     @cached_property
     def stating(self) -> Mapping[str, str]:
         """The sentences that state conditions, in their order (the hint that shows these)."""
-        stated = {one for condition in self.conditions for one in condition.sentences}
+        stated = {name for condition in self.conditions for name in condition.sentences}
         return {c: text for c, text in self.sentences.items() if c in stated}
 
 
 @dataclass(frozen=True)
 class ConditionRelation:
-    """A relation between conditions, by their ids. Of `inclusive` ones the first is the narrower:
-    where it is true the second, wider one is."""
+    """A relation between conditions, by ids. `inclusive`: the first implies the second."""
 
     kind: RelationKind
     first: str
@@ -265,10 +258,9 @@ class ConditionRelation:
 
 @dataclass(frozen=True)
 class ConditionsProblem:
-    """One question without its words: which of the documents can be had together, and what else
-    must be true. `values` (what the scenario says) and `relations` are by condition id. A value may
-    also be of a condition of another document, if a relation ties it to one of these. Documents are
-    in the order in which they are shown."""
+    """One question without its words: which of the documents (as shown, in order) can be had
+    together, and what else must be true. `values` (what the scenario says, also of other documents'
+    conditions that a relation ties to these) and `relations` are by condition id."""
 
     kind: QuestionKind
     documents: tuple[ConditionsDocument, ...]
@@ -278,7 +270,7 @@ class ConditionsProblem:
     @cached_property
     def conditions(self) -> Mapping[str, StatedCondition]:
         """All conditions by id, in document order: by document, then as they stand in it."""
-        return {one.id: one for document in self.documents for one in document.conditions}
+        return {c.id: c for document in self.documents for c in document.conditions}
 
     @cached_property
     def places(self) -> Mapping[str, tuple[int, int]]:
@@ -292,9 +284,8 @@ class ConditionsProblem:
 
 @dataclass(frozen=True)
 class ConditionsAnswer:
-    """The answer to a question: `short` is "yes" or "no" (q1, q2), or a number (q3). `groups` are
-    alternatives, each of the ids of sentences that state what must also be true, in document order;
-    none where nothing more is needed, and for "no" and 0."""
+    """The answer: `short` is "yes" or "no" (q1, q2), or a number (q3). `groups`: alternatives, of
+    ids of sentences that state what must also be true, in document order; perhaps none."""
 
     short: str | int
     groups: tuple[tuple[str, ...], ...] = ()
@@ -310,10 +301,9 @@ class ScenarioPart:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Someone's situation, and the documents that its questions are about. Parts may also give
-    values of conditions of other documents, which count as far as relations carry them. `gold` are
-    answers that are known otherwise, where the values (unless `has_values`) or the relations that
-    they would follow from are not."""
+    """Someone's situation, and the documents that its questions are about. Values of other
+    documents' conditions count as far as relations carry them. `gold`: answers known otherwise,
+    where the values (unless `has_values`) or the relations are not."""
 
     id: str
     documents: tuple[str, ...]
@@ -334,8 +324,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class ConditionsSet:
-    """What a file holds. `path` is its own, for messages; without `has_relations`, it does not say
-    how conditions are related."""
+    """What a file holds. `path`: for messages; `has_relations`: whether it relates conditions."""
 
     path: str
     documents: Mapping[str, ConditionsDocument]
@@ -357,7 +346,7 @@ class ConditionsSet:
         conditions, and from these to conditions that the scenario mentions. (Relations to others
         are left aside: those of all published documents together contradict each other.)"""
         documents = tuple(self.documents[id] for id in scenario.documents)
-        own = {condition.id for one in documents for condition in one.conditions}
+        own = {condition.id for document in documents for condition in document.conditions}
         known = own | scenario.values.keys()
         relations = {
             relation
@@ -365,7 +354,7 @@ class ConditionsSet:
             for relation in self._relations_of[id]
             if relation.first in known and relation.second in known
         }
-        tied = own | {end for one in relations for end in (one.first, one.second)}
+        tied = own | {end for relation in relations for end in (relation.first, relation.second)}
         return ConditionsProblem(
             kind,
             documents,

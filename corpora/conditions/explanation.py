@@ -21,8 +21,7 @@ _Step = tuple[_Literal, ConditionRelation]
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a condition has a value: it follows from a value by relations, one after the other;
-    without any, the value is the condition's own."""
+    """Why a condition has a value: it follows from one by relations, or is its own."""
 
     condition: str
     value: bool
@@ -33,8 +32,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What a document asks for, as it says it, and why those of its conditions that the scenario
-    decides are true or false."""
+    """What a document asks for, as it says it, and why conditions that are decided are so."""
 
     document: str
     expression: str
@@ -44,8 +42,7 @@ class Requirement:
 @dataclass(frozen=True)
 class GroupOrigin:
     """One way in which a group comes about. `needed`: by document, the conditions that make its
-    expression true beside the scenario's. `left_out`: why some of them are not in the group: each
-    because another one stands for it."""
+    expression true beside the scenario's. `left_out`: those that another one stands for."""
 
     needed: Mapping[str, tuple[str, ...]]
     left_out: tuple[Cause, ...]
@@ -62,8 +59,7 @@ class GroupExplanation:
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A smallest part of a problem that already keeps documents from being had together: without
-    any of its documents, values or relations, the rest would not."""
+    """A smallest part of a problem that already keeps documents from being had together."""
 
     documents: tuple[tuple[str, str], ...]
     values: Mapping[str, bool]
@@ -92,7 +88,7 @@ def explained(problem: ConditionsProblem, solution: Solution) -> tuple[GroupExpl
     return tuple(
         GroupExplanation(
             group,
-            tuple(_origin(problem, one) for one in derivations[:MAX_ORIGINS]),
+            tuple(_origin(problem, way) for way in derivations[:MAX_ORIGINS]),
             len(derivations),
         )
         for group, derivations in solution.derivations.items()
@@ -105,7 +101,7 @@ def obstacles(problem: ConditionsProblem, solution: Solution) -> tuple[Obstacle,
         return ()
     if problem.kind == "q2":
         return (_obstacle(problem, problem.documents),)
-    return tuple(_obstacle(problem, (one,)) for one in problem.documents)
+    return tuple(_obstacle(problem, (document,)) for document in problem.documents)
 
 
 def _origin(problem: ConditionsProblem, derivation: Derivation) -> GroupOrigin:
@@ -120,8 +116,6 @@ def _origin(problem: ConditionsProblem, derivation: Derivation) -> GroupOrigin:
 
 
 class _Causes:
-    """The shortest ways from some values to all that follow from them."""
-
     def __init__(self, relations: Sequence[ConditionRelation], values: Mapping[str, bool]) -> None:
         steps: dict[_Literal, list[_Step]] = {}
         for relation in relations:
@@ -148,7 +142,6 @@ class _Causes:
 
 
 def _steps(relation: ConditionRelation) -> Iterator[tuple[_Literal, _Literal]]:
-    """What follows from what by a relation."""
     first, second = relation.first, relation.second
     if relation.kind == "conflicting":
         yield (first, True), (second, False)
@@ -164,7 +157,7 @@ def _steps(relation: ConditionRelation) -> Iterator[tuple[_Literal, _Literal]]:
 def _obstacle(problem: ConditionsProblem, documents: tuple[ConditionsDocument, ...]) -> Obstacle:
     """Leave out documents, values and relations, the last first, while it stays infeasible."""
     for document in documents[::-1]:
-        fewer = tuple(one for one in documents if one is not document)
+        fewer = tuple(other for other in documents if other is not document)
         if fewer and not are_feasible(problem, fewer):
             documents = fewer
     for id in list(problem.values)[::-1]:
@@ -172,8 +165,8 @@ def _obstacle(problem: ConditionsProblem, documents: tuple[ConditionsDocument, .
         if not are_feasible(less := replace(problem, values=values), documents):
             problem = less
     for relation in problem.relations[::-1]:
-        others = tuple(one for one in problem.relations if one != relation)
+        others = tuple(other for other in problem.relations if other != relation)
         if not are_feasible(less := replace(problem, relations=others), documents):
             problem = less
-    wanted = tuple((one.id, str(one.expression)) for one in documents)
+    wanted = tuple((document.id, str(document.expression)) for document in documents)
     return Obstacle(wanted, dict(problem.values), problem.relations)

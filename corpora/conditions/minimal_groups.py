@@ -22,15 +22,13 @@ MAX_CONFLICTS = 100_000
 
 
 class TooManyGroupsError(ValueError):
-    """A question with more than `MAX_GROUPS` minimal groups, or whose groups are too hard to
-    find."""
+    """A question with more than `MAX_GROUPS` minimal groups, or groups too hard to find."""
 
 
 class Formula(NamedTuple):
     """An expression in which what the scenario decides is worked out. Without parts it is one
-    condition, or decided: `bits` is then 0, and `is_any` the value the other way round (any of
-    nothing is false, all of nothing true). `bits`: its conditions; `repeats`: whether one of them
-    may stand in it twice."""
+    condition, or decided: `bits` is then 0, and `is_any` the opposite of the value (any of nothing
+    is false). `bits`: its conditions; `repeats`: whether one may stand in it twice."""
 
     is_any: bool
     parts: "tuple[Formula, ...]" = ()
@@ -45,8 +43,7 @@ class Formula(NamedTuple):
         return all(part.holds(true) for part in self.parts)
 
     def reason(self, true: int) -> int | None:
-        """Some of these open conditions that make it true by themselves; None if all do not. It is
-        a minimal group unless conditions repeat."""
+        """Open conditions that make it true, minimal unless some repeat; None if all do not."""
         if not self.parts:
             is_true = not self.bits and not self.is_any
             return self.bits & true if is_true or self.bits & true else None
@@ -89,9 +86,8 @@ def simplified(expression: Expression, bit: Mapping[str, int], true: int, false:
 
 
 class GroupSearch:
-    """The groups of one problem's documents, by their places. To be closed. `formulas`: one a
-    document; `excluded`: for each condition those that are false where it is true. Methods raise
-    TooManyGroupsError."""
+    """The groups of a problem's documents, by index. To be closed. `formulas`: one a document;
+    `excluded`: what each condition makes false. Methods raise TooManyGroupsError."""
 
     def __init__(self, formulas: Sequence[Formula], excluded: Sequence[int]) -> None:
         self._formulas, self._excluded = formulas, excluded
@@ -109,14 +105,14 @@ class GroupSearch:
     def is_feasible(self, documents: Sequence[int], group: int = 0) -> bool:
         """Whether all of the documents can be had together, with the conditions of `group`."""
         fixed = [place + 1 for place in places(group)]
-        return self._solve([*fixed, *(self._wanted[one] for one in documents)])
+        return self._solve([*fixed, *(self._wanted[document] for document in documents)])
 
     def groups(self, documents: Sequence[int], most: int = MAX_GROUPS) -> list[int]:
         """All minimal groups by which the documents can be had together, at most `most`."""
         for document in documents:
-            if document in self._own:
-                continue
-            self._own[document] = list(islice(self._enumerated([document]), MAX_GROUPS + 1))
+            if document not in self._own:
+                own = islice(self._enumerated([document]), MAX_GROUPS + 1)
+                self._own[document] = list(own)
         each = [self._own[document] for document in documents]
         # One of them alone may have too many; together they may have few.
         has_many = len(documents) > 1 and max(map(len, each)) > MAX_GROUPS
@@ -132,8 +128,7 @@ class GroupSearch:
     def _unions(
         self, documents: Sequence[int], each: Sequence[Sequence[int]], group: int, excluded: int
     ) -> Iterator[int]:
-        """Unions of `group` and one group of each document that do not exclude each other. The
-        solver says before each step whether it leads to any: no step is in vain."""
+        """Unions of `group` and one group of each document, without those that exclude another."""
         if not documents:
             yield group
             return
@@ -148,11 +143,10 @@ class GroupSearch:
             yield from self._unions(documents[1:], each[1:], group | more, out)
 
     def _enumerated(self, documents: Sequence[int]) -> Iterator[int]:
-        """Minimal groups one after the other, each forbidden once it is found."""
-        formulas = [self._formulas[one] for one in documents]
+        formulas = [self._formulas[document] for document in documents]
         used = [place for formula in formulas for place in places(formula.bits)]
         guard = self._variable()  # forbids only while this enumeration goes on
-        wanted = [guard, *(self._wanted[one] for one in documents)]
+        wanted = [guard, *(self._wanted[document] for document in documents)]
         while self._solve(wanted):
             model = self._solver.get_model()
             true = sum(1 << place for place in used if model[place] > 0)

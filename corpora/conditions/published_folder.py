@@ -68,14 +68,14 @@ def published_record(folder: Path) -> dict[str, Any]:
     """The folder as a record that `parse_conditions` reads. Raises InputError, with the file and
     the place in it, where a file is missing or is not as published."""
     if missing := [name for name in FILES if not (folder / name).is_file()]:
-        what = f"has no {missing[0]}"
+        problem = f"has no {missing[0]}"
         remedy = f"name MDCR's folder, which holds {', '.join(FILES)}"
-        raise InputError(what, where=str(folder), remedy=remedy)
+        raise InputError(problem, where=str(folder), remedy=remedy)
     documents = _read(folder / "docs.json", list[_Document])
     parsed = _read(folder / "parsed.json", list[_Parsed])
     if len(parsed) != len(documents):
-        what = f"has {len(parsed):,} documents, docs.json {len(documents):,}"
-        _refuse(folder / "parsed.json", "", what)
+        problem = f"has {len(parsed):,} documents, docs.json {len(documents):,}"
+        _refuse(folder / "parsed.json", "", problem)
     relations = _read(folder / "rels.json", dict[str, dict[str, _Relation]])
     scenarios = _read(folder / "qs.json", list[_Scenario])
     return {
@@ -85,9 +85,7 @@ def published_record(folder: Path) -> dict[str, Any]:
             for number, both in enumerate(zip(documents, parsed, strict=True))
         ],
         "relations": list(_relations(folder / "rels.json", relations, parsed)),
-        "scenarios": [
-            _scenario(folder / "qs.json", number, one) for number, one in enumerate(scenarios)
-        ],
+        "scenarios": [_scenario(folder / "qs.json", *entry) for entry in enumerate(scenarios)],
     }
 
 
@@ -120,7 +118,7 @@ def _document(path: Path, number: int, document: _Document, parsed: _Parsed) -> 
             if at is None:
                 _refuse(path, place, f"mapping does not say of which sentence {name} is a part")
             texts[name] = _name(name)
-            stated[_name(name)] = [f"c{one}" for one in (at if isinstance(at, list) else [at])]
+            stated[_name(name)] = [f"c{n}" for n in (at if isinstance(at, list) else [at])]
         else:
             _refuse(path, place, f"{name!r} is neither a condition nor a group of conditions")
     if _WHOLE not in texts:
@@ -129,7 +127,7 @@ def _document(path: Path, number: int, document: _Document, parsed: _Parsed) -> 
         "id": f"doc{number}",
         "title": document.title,
         "domain": DOMAIN,
-        "sentences": {f"c{place}": text for place, text in enumerate(document.contents)},
+        "sentences": {f"c{n}": text for n, text in enumerate(document.contents)},
         "conditions": stated,
         "expression": texts[_WHOLE],
     }
@@ -168,8 +166,8 @@ def _relations(
 def _scenario(path: Path, number: int, scenario: _Scenario) -> dict[str, Any]:
     place, values = f"entry {number}", scenario.given_values
     if len(values) != len(scenario.given_conditions):
-        what = f"has {len(scenario.given_conditions)} conditions, but {len(values)} values"
-        _refuse(path, place, what)
+        problem = f"has {len(scenario.given_conditions)} conditions, but {len(values)} values"
+        _refuse(path, place, problem)
     given: dict[str, bool] = {}
     for id, value in zip(scenario.given_conditions, values, strict=True):
         if not id.startswith("doc") or not _CONDITION.fullmatch(id):
@@ -178,7 +176,7 @@ def _scenario(path: Path, number: int, scenario: _Scenario) -> dict[str, Any]:
             _refuse(path, place, f"{id} is both true and false")
     return {
         "id": f"s{number}",
-        "documents": [f"doc{one}" for one in scenario.doc_idxs],
+        "documents": [f"doc{n}" for n in scenario.doc_idxs],
         "text": scenario.scenario,
         "values": given,
     }
@@ -190,6 +188,6 @@ def _name(condition: str) -> str:
     return f"{document}{dash}p{name[1:]}"
 
 
-def _refuse(path: Path, place: str, what: str, remedy: str | None = None) -> NoReturn:
+def _refuse(path: Path, place: str, problem: str, remedy: str | None = None) -> NoReturn:
     where = f"{path}:{place}" if place else str(path)
-    raise InputError(what, where=where, remedy=remedy or _REMEDY)
+    raise InputError(problem, where=where, remedy=remedy or _REMEDY)

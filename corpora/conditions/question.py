@@ -110,8 +110,8 @@ def unknown_parts(question: Question) -> tuple[UnknownPart, ...]:
 
 
 def _other_kind(question: Question, problem: str) -> InputError:
-    what = f"question {question.id!r} is not about documents with conditions ({problem})"
-    return InputError(what, remedy="load it from mdcr:PATH")
+    fault = f"question {question.id!r} is not about documents with conditions ({problem})"
+    return InputError(fault, remedy="load it from mdcr:PATH")
 
 
 class _OutlineMeta(BaseModel):
@@ -153,9 +153,7 @@ def as_question(
     generated: bool = False,
 ) -> Question:
     """The question whose `ConditionsQuestion` says the same."""
-    domains = {document.domain for document in problem.documents}
-    offered = domains.pop() if len(domains) == 1 else _MIXED
-    line = _ASKED[problem.kind].format(offered)
+    line = _ASKED[problem.kind].format(_domain(problem.documents, _MIXED))
     passages = []
     for document in problem.documents:
         text = "\n".join(f"{number}: {text}" for number, text in document.sentences.items())
@@ -174,12 +172,12 @@ def as_question(
             "documents": [
                 {
                     "domain": document.domain,
-                    "conditions": {one.name: one.stated_by for one in document.conditions},
+                    "conditions": {c.name: c.stated_by for c in document.conditions},
                     "expression": str(document.expression),
                 }
                 for document in problem.documents
             ],
-            "relations": [[one.kind, one.first, one.second] for one in problem.relations],
+            "relations": [[r.kind, r.first, r.second] for r in problem.relations],
             "values": dict(problem.values),
             "gold": {"short": gold.short, "groups": [list(group) for group in gold.groups]},
             "relations_decide": relations_decide,
@@ -188,10 +186,9 @@ def as_question(
     )
 
 
-def _domain(documents: Iterable[ConditionsDocument]) -> str:
-    """What all of them offer, or "mixed"."""
+def _domain(documents: Iterable[ConditionsDocument], mixed: str = "mixed") -> str:
     domains = {document.domain for document in documents}
-    return domains.pop() if len(domains) == 1 else "mixed"
+    return domains.pop() if len(domains) == 1 else mixed
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,7 @@ DocumentReach = Literal["satisfied", "open", "out of reach"]
 
 
 class Derivation(NamedTuple):
-    """Where a group comes from: ids of the documents, of the conditions that make their expressions
-    true, and of those that stay of them."""
+    """A group's documents, the conditions that make them true, and those that stay, by ids."""
 
     documents: tuple[str, ...]
     conditions: tuple[str, ...]
@@ -63,8 +62,7 @@ class Derivation(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """An answer with where it comes from. `sets`: ids of the documents of each set that it speaks
-    of."""
+    """An answer with where it comes from. `sets`: ids of the documents of each set."""
 
     answer: ConditionsAnswer
     sets: tuple[tuple[str, ...], ...]
@@ -86,23 +84,22 @@ class Standing:
 
 
 def solve(problem: ConditionsProblem) -> Solution:
-    """Raises ContradictionError (relations, or values with them, that cannot all hold) and
-    TooManyGroupsError."""
+    """Raises ContradictionError and TooManyGroupsError."""
     situation = _Situation(problem)
     count = len(problem.documents)
     sizes = {"q1": [1], "q2": [count], "q3": range(count, 0, -1)}[problem.kind]
     sets: list[tuple[int, ...]] = []
     with closing(situation.search()) as search:
         for size in sizes:
-            sets = [one for one in combinations(range(count), size) if search.is_feasible(one)]
+            sets = [some for some in combinations(range(count), size) if search.is_feasible(some)]
             if sets:
                 break
         groups = _Groups(situation)
         # Beside a set that needs nothing, the groups of others would be left out.
-        for documents in [one for one in sets if situation.satisfies(one)] or sets:
+        for documents in [some for some in sets if situation.satisfies(some)] or sets:
             groups.add(documents, search.groups(documents, MAX_GROUPS - groups.count))
     named_groups = tuple(group for group in groups.groups() if group)
-    named = tuple(tuple(problem.documents[one].id for one in documents) for documents in sets)
+    named = tuple(tuple(problem.documents[n].id for n in documents) for documents in sets)
     short: str | int = "yes" if sets else "no"
     if problem.kind == "q3":
         short = len(sets[0]) if sets else 0
@@ -119,11 +116,11 @@ def standing(problem: ConditionsProblem) -> Standing:
     }
     reach: dict[str, DocumentReach] = {}
     with closing(situation.search()) as search:
-        for place, document in enumerate(problem.documents):
-            if situation.satisfies([place]):
+        for index, document in enumerate(problem.documents):
+            if situation.satisfies([index]):
                 reach[document.id] = "satisfied"
             else:
-                reach[document.id] = "open" if search.is_feasible([place]) else "out of reach"
+                reach[document.id] = "open" if search.is_feasible([index]) else "out of reach"
     return Standing(values, reach)
 
 
@@ -131,7 +128,7 @@ def are_feasible(problem: ConditionsProblem, documents: Sequence[ConditionsDocum
     """Whether these documents of the problem can be had together. Raises as `solve` does."""
     situation = _Situation(problem)
     with closing(situation.search()) as search:
-        return search.is_feasible([problem.documents.index(one) for one in documents])
+        return search.is_feasible([problem.documents.index(document) for document in documents])
 
 
 def relations_decide(problem: ConditionsProblem, answer: ConditionsAnswer) -> bool:
@@ -148,7 +145,7 @@ def equivalent_sentences(problem: ConditionsProblem) -> Mapping[str, str]:
     network = RelationNetwork(problem)
     conditions = list(problem.conditions.values())
     own = (1 << len(conditions)) - 1
-    order = {one.sentence_id: problem.places[one.sentence_id] for one in conditions}
+    order = {c.sentence_id: problem.places[c.sentence_id] for c in conditions}
     stands_for = {id: id for id in order}
 
     def last(id: str) -> str:
@@ -156,11 +153,10 @@ def equivalent_sentences(problem: ConditionsProblem) -> Mapping[str, str]:
             id = stands_for[id]
         return id
 
-    for place, one in enumerate(conditions):
-        for other in places(network.equivalent[place] & own):
-            earlier, later = sorted(
-                (last(one.sentence_id), last(conditions[other].sentence_id)), key=order.__getitem__
-            )
+    for index, condition in enumerate(conditions):
+        for other in places(network.equivalent[index] & own):
+            pair = (last(condition.sentence_id), last(conditions[other].sentence_id))
+            earlier, later = sorted(pair, key=order.__getitem__)
             stands_for[earlier] = later
     return {id: last(id) for id in order}
 
@@ -174,7 +170,7 @@ class _Situation:
         self.spread = self.network.spread(problem.values)
         self.formulas = []
         for document in problem.documents:
-            bit = {one.name: self.network.bit[one.id] for one in document.conditions}
+            bit = {c.name: self.network.bit[c.id] for c in document.conditions}
             true, false = self.spread
             self.formulas.append(simplified(document.expression, bit, true, false))
 
@@ -182,8 +178,7 @@ class _Situation:
         return GroupSearch(self.formulas, self.network.excluded)
 
     def satisfies(self, documents: Iterable[int]) -> bool:
-        """Whether the scenario is enough for all of these documents, by their places."""
-        return all(self.formulas[one].holds(0) for one in documents)
+        return all(self.formulas[index].holds(0) for index in documents)
 
 
 class _Groups:
@@ -193,10 +188,10 @@ class _Groups:
         problem, self._network = situation.problem, situation.network
         self._documents = problem.documents
         conditions = problem.conditions.values()
-        stating = {id for one in conditions for id in one.sentence_ids}
+        stating = {id for condition in conditions for id in condition.sentence_ids}
         self._sentences = sorted(stating, key=problem.places.__getitem__)
         bit = {id: 1 << place for place, id in enumerate(self._sentences)}
-        self._stating = [sum(bit[id] for id in one.sentence_ids) for one in conditions]
+        self._stating = [sum(bit[id] for id in c.sentence_ids) for c in conditions]
         self._derived: dict[int, list[tuple[Sequence[int], int, int]]] = {}
         self.count = 0
 
@@ -211,14 +206,13 @@ class _Groups:
             self.count += 1
 
     def groups(self) -> list[tuple[str, ...]]:
-        """The groups that contain no other one, in document order."""
         return [self._named(group) for group in self._least]
 
     def derivations(self) -> dict[tuple[str, ...], tuple[Derivation, ...]]:
         return {
             self._named(group): tuple(
                 Derivation(
-                    tuple(self._documents[one].id for one in documents),
+                    tuple(self._documents[index].id for index in documents),
                     self._network.named(conditions),
                     self._network.named(kept),
                 )
@@ -236,7 +230,6 @@ class _Groups:
 
 
 def _without_supersets(groups: Sequence[int]) -> list[int]:
-    """The sets, as bits, that contain no other one of them."""
     having: dict[int, int] = {}  # for each member, the groups that have it
     for number, group in enumerate(groups):
         for place in places(group):

@@ -2,8 +2,7 @@
 
 Conditions are bits of integers, in document order. No relation makes a condition true because
 another is false, so that two facts say everything: `implied[x]`, the conditions that are true where
-x is, and which pairs conflict. Conditions can be true together if no two of those that they imply
-conflict.
+x is, and which pairs conflict. Conditions can be true together if no two that they imply conflict.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,13 +22,12 @@ class ContradictionError(ValueError):
         relations: Sequence[ConditionRelation],
         impossible: str | None = None,
     ) -> None:
-        self.values = dict(values)
-        self.relations = tuple(relations)
+        self.values, self.relations = dict(values), tuple(relations)
         self.impossible = impossible
         stated = [f"{id} is {str(value).lower()}" for id, value in values.items()]
         listed = ", ".join([*stated, *map(str, relations)])
-        what = f"{impossible} could never be true" if impossible else "not all of these can hold"
-        super().__init__(f"{what}: {listed}")
+        problem = f"{impossible} could never be true" if impossible else "not all of these can hold"
+        super().__init__(f"{problem}: {listed}")
 
 
 class Spread(NamedTuple):
@@ -40,12 +38,11 @@ class Spread(NamedTuple):
 
 
 class RelationNetwork:
-    """The relations of one problem. Raises ContradictionError for relations by which a condition
-    could never be true."""
+    """A problem's relations. Raises ContradictionError where a condition could never be true."""
 
     def __init__(self, problem: ConditionsProblem) -> None:
         # Conditions of other documents, whose values relations carry over, come after the own ones.
-        ends = (end for one in problem.relations for end in (one.first, one.second))
+        ends = (end for r in problem.relations for end in (r.first, r.second))
         self.ids = tuple(dict.fromkeys([*problem.conditions, *problem.values, *ends]))
         self.bit = {id: 1 << place for place, id in enumerate(self.ids)}
         self.relations = problem.relations
@@ -79,8 +76,7 @@ class RelationNetwork:
 
     @cached_property
     def subsumed_by(self) -> tuple[int, ...]:
-        """For each condition those beside which it is left out of a group: narrower ones, and
-        equivalent ones that come later."""
+        """For each condition those that leave it out of a group: narrower, or later equivalents."""
         beside = [0] * len(self.ids)
         for place, implied in enumerate(self.implied):
             for other in places(implied & ~(1 << place)):
@@ -105,12 +101,11 @@ class RelationNetwork:
         return tuple(self.ids[place] for place in places(bits))
 
     def _excluded(self) -> tuple[int, ...]:
-        """For each condition those that are false where it is true."""
         direct = [0] * len(self.ids)
-        for one in self.relations:
-            if one.kind == "conflicting":
-                direct[self._place[one.first]] |= self.bit[one.second]
-                direct[self._place[one.second]] |= self.bit[one.first]
+        for relation in self.relations:
+            if relation.kind == "conflicting":
+                direct[self._place[relation.first]] |= self.bit[relation.second]
+                direct[self._place[relation.second]] |= self.bit[relation.first]
         conflicting = []
         for implied in self.implied:
             out = 0
@@ -118,10 +113,8 @@ class RelationNetwork:
                 out |= direct[place]
             conflicting.append(out)
         # Also false is what implies something false.
-        return tuple(
-            sum(1 << p for p, implied in enumerate(self.implied) if implied & out)
-            for out in conflicting
-        )
+        known = list(enumerate(self.implied))
+        return tuple(sum(1 << n for n, bits in known if bits & out) for out in conflicting)
 
 
 def places(bits: int) -> list[int]:
@@ -135,7 +128,6 @@ def places(bits: int) -> list[int]:
 
 
 def _closure(count: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """What each of so many conditions reaches by steps, itself included."""
     reached = [1 << place for place in range(count)]
     for first, second in steps:
         if reached[first] >> second & 1:
@@ -150,29 +142,28 @@ def _closure(count: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
 def _minimal(
     values: Mapping[str, bool], relations: Sequence[ConditionRelation]
 ) -> ContradictionError:
-    """A minimal contradiction within values and relations that contradict each other. Each is left
-    out, the last first, where the others still contradict each other."""
+    """A smallest contradiction, found by leaving out each value and relation, the last first."""
     from pysat.solvers import Minisat22
 
     number: dict[str, int] = {}
-    for id in [*values, *(end for one in relations for end in (one.first, one.second))]:
+    for id in [*values, *(end for r in relations for end in (r.first, r.second))]:
         number.setdefault(id, len(number) + 1)
     guards: list[int] = []  # a variable each, values first, that switches it on
     with Minisat22() as solver:
         clauses = [[[number[id] if value else -number[id]]] for id, value in values.items()]
-        clauses += [_clauses(one, number) for one in relations]
+        clauses += [_clauses(relation, number) for relation in relations]
         for place, together in enumerate(clauses, start=len(number) + 1):
             guards.append(place)
             for clause in together:
                 solver.add_clause([-place, *clause])
         for guard in guards[::-1]:
-            rest = [one for one in guards if one != guard]
+            rest = [other for other in guards if other != guard]
             if not solver.solve(assumptions=rest):
                 guards = rest
     kept = {guard - len(number) - 1 for guard in guards}
     return ContradictionError(
         {id: value for place, (id, value) in enumerate(values.items()) if place in kept},
-        [one for place, one in enumerate(relations, start=len(values)) if place in kept],
+        [relation for n, relation in enumerate(relations, start=len(values)) if n in kept],
     )
 
 

@@ -26,8 +26,7 @@ from branchwise.corpora.questions import Gold, Question, QuestionSet, questions_
 from branchwise.corpora.rows import DataRow
 
 _PLAIN = frozenset((str, bool, float))
-_NO_GOLD = "no-gold"
-"""No mistake where no question has gold answers."""
+_NO_GOLD = "no-gold"  # no mistake where no question has gold answers
 _MOST_OF_A_KIND = 1_000
 
 
@@ -64,8 +63,8 @@ def load_questions(
         for where, question, _ in placed:
             if not question.has_gold(gold):
                 missing, remedy = _missing_gold(question, gold)
-                what = f"question {question.id!r} has no {missing}"
-                raise InputError(what, where=where, remedy=remedy)
+                problem = f"question {question.id!r} has no {missing}"
+                raise InputError(problem, where=where, remedy=remedy)
     questions = tuple(item.question for item in placed)
     return QuestionSet(source.text, task, questions, questions_digest(questions))
 
@@ -77,8 +76,8 @@ def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
     first: dict[str, str] = {}
     for item in _read(source, loading):
         if (earlier := first.setdefault(item.question.id, item.where)) != item.where:
-            what = f"question id {item.question.id!r} is already used by {earlier}"
-            raise InputError(what, where=item.where, remedy="give each question its own id")
+            problem = f"question id {item.question.id!r} is already used by {earlier}"
+            raise InputError(problem, where=item.where, remedy="give each question its own id")
         yield item
     loading.warn()
     if not first:
@@ -86,7 +85,6 @@ def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
 
 
 def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
-    """What it lacks, and how to add it."""
     if gold == "label":
         return "gold label", 'add "ambiguous": true or false'
     if gold == "conditions":
@@ -114,14 +112,13 @@ def _read(source: QuestionSource, loading: Loading) -> Iterator[PlacedQuestion]:
         own = (row.fields.get("task") if form.is_own else None) or form.task
         task = task or own
         if own != task:
-            what = f"is of the task {own!r}, the first of {task!r}"
-            at.refuse("task", what, "divide the file")
+            problem = f"is of the task {own!r}, the first of {task!r}"
+            at.refuse("task", problem, "divide the file")
         elif _is_writable(question, at):
             yield PlacedQuestion(row.where, question, task)
 
 
 def _check_form(source: QuestionSource, row: DataRow) -> None:
-    """Raise InputError if the first row is of another form than the one that was named."""
     form, fields = source.form, row.fields
     if form.takes_fields or form.fits(fields):
         return
@@ -129,15 +126,15 @@ def _check_form(source: QuestionSource, row: DataRow) -> None:
     if fitting and (mark := _first(fitting.mark, fields)) not in form.reads:
         place = f"{HUB}:{source.place}" if source.is_on_hub else source.place
         named = f"{fitting.name}:{place}" if fitting.name else place
-        what, remedy = f'it has "{mark}"', f"its fields fit {named}"
+        problem, remedy = f'it has "{mark}"', f"its fields fit {named}"
     elif form.is_own or fitting or _first(("answer", "answers"), form.reads.keys() & fields):
         return
     else:
-        what = f'it lacks "{form.mark[0]}"'
+        problem = f'it lacks "{form.mark[0]}"'
         named = f"{source.by_fields} --field question=FIELD --field answers=FIELD"
         remedy = f"name its fields: {named} (they are {', '.join(fields)})"
     named = "our own format" if form.is_own else f"the form {form.name}"
-    raise InputError(f"{named} does not fit: {what}", where=row.where, remedy=remedy)
+    raise InputError(f"{named} does not fit: {problem}", where=row.where, remedy=remedy)
 
 
 def _first(marks: Sequence[str], fields: Collection[str]) -> str | None:
@@ -160,15 +157,14 @@ def _with_rest(question: Question, row: DataRow, form: QuestionForm, at: RowPlac
 
 
 def _is_writable(question: Question, at: RowPlace) -> bool:
-    """Whether what it holds besides its gold can be written as JSON again."""
     if not question.plan and _PLAIN.issuperset(map(type, question.meta.values())):
         return True
     try:
         orjson.dumps(question.model_dump(mode="json"))
     except (TypeError, ValueError, RecursionError) as error:
         large = "64-bit" in str(error)
-        what = "holds a number of more than 64 bits" if large else "is nested too deeply"
-        at.refuse("unwritable", what, "write it as a text" if large else "reduce the nesting")
+        problem = "holds a number of more than 64 bits" if large else "is nested too deeply"
+        at.refuse("unwritable", problem, "write it as a text" if large else "reduce the nesting")
         return False
     return True
 
@@ -183,10 +179,9 @@ class Mistake:
 
 
 class SetCheck(Loading):
-    """A pass over a set that collects mistakes, one question at a time. In memory are ids, and of
-    each kind of mistakes the first: a file of another form has the same one in every row.
-    `gold_of`: the gold that a task's questions need; raises InputError for an unknown task. `good`:
-    how many questions can be used, as they are or mended."""
+    """A pass over a set that collects mistakes, the first of each kind, one question at a time; in
+    memory are ids. `gold_of`: the gold that a task's questions need; raises InputError for an
+    unknown task. `good`: questions that can be used, as they are or mended."""
 
     is_strict = True
 
@@ -230,16 +225,13 @@ class SetCheck(Loading):
         if not self._has_gold and self._counts[_NO_GOLD]:
             yield f"{self.source.text}: no question has gold answers: it can be asked, not scored"
 
-    def refuse(self, kind: str, error: InputError) -> None:
-        self._take(Mistake(kind, error))
+    def refuse(self, kind: str, error: InputError, mended: bool = False) -> None:
+        self._counts[kind] += 1
+        if self._counts[kind] <= _MOST_OF_A_KIND:
+            self._mistakes.append(Mistake(kind, error, mended))
 
     def mend(self, kind: str, error: InputError) -> None:
-        self._take(Mistake(kind, error, mended=True))
-
-    def _take(self, mistake: Mistake) -> None:
-        self._counts[mistake.kind] += 1
-        if self._counts[mistake.kind] <= _MOST_OF_A_KIND:
-            self._mistakes.append(mistake)
+        self.refuse(kind, error, mended=True)
 
     def _has_task(self, placed: PlacedQuestion) -> bool:
         """Whether its task is known; notes whether it has gold, of whatever kind."""
@@ -253,24 +245,23 @@ class SetCheck(Loading):
         if question.branches or question.has_gold("label") or question.has_gold("conditions"):
             self._has_gold = True
         else:
-            what = f"question {question.id!r} has no gold answers"
+            problem = f"question {question.id!r} has no gold answers"
             remedy = 'add "answers": ["..."]'
-            self.refuse(_NO_GOLD, InputError(what, where=placed.where, remedy=remedy))
+            self.refuse(_NO_GOLD, InputError(problem, where=placed.where, remedy=remedy))
         return True
 
     def _is_new(self, placed: PlacedQuestion) -> bool:
-        """Whether no earlier question has its id."""
         content = hash(placed.question.model_dump_json())
         place = placed.where.rpartition(":")[2]
         place = f"line {place}" if place.isdigit() else place
         earlier, before = self._ids.setdefault(placed.question.id, (place, content))
         if earlier == place:
             return True
-        what = f"question id {placed.question.id!r} is already used by {earlier}"
+        problem = f"question id {placed.question.id!r} is already used by {earlier}"
         if before == content:
-            error = InputError(f"{what}, by the same question", where=placed.where)
+            error = InputError(f"{problem}, by the same question", where=placed.where)
             self.mend("repeated-question", error)
         else:
-            error = InputError(what, where=placed.where, remedy="give each question its own id")
+            error = InputError(problem, where=placed.where, remedy="give each question its own id")
             self.refuse("repeated-id", error)
         return False

@@ -98,15 +98,15 @@ def asqa_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
         return
     for split, entries in json_object(path, MAX_JSON_BYTES).items():
         if not isinstance(entries, dict):
-            what = f"split {split!r} is {json_kind(entries)}, not an object of entries by id"
-            raise InputError(what, where=str(path))
+            problem = f"split {split!r} is {json_kind(entries)}, not an object of entries by id"
+            raise InputError(problem, where=str(path))
         for id, entry in entries.items():
             where = f"{path}:{split} {id}"
             if isinstance(entry, dict):
                 yield DataRow(where, {"sample_id": id, "split": split, **entry})
             else:
-                what = f"expected a JSON object, found {json_kind(entry)}"
-                refuse("not-an-object", InputError(what, where=where))
+                problem = f"expected a JSON object, found {json_kind(entry)}"
+                refuse("not-an-object", InputError(problem, where=where))
 
 
 def asqa_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
@@ -132,11 +132,8 @@ def asqa_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
             branches.append(Branch(name=reading, answers=(answer,)))
             contexts.append(pair.get("context"))
     named = uniquely_named(branches)
-    texts = {
-        branch.name: text
-        for branch, text in zip(named, contexts, strict=True)
-        if text and text != _NO_CONTEXT
-    }
+    pairs = zip(named, contexts, strict=True)
+    texts = {branch.name: text for branch, text in pairs if text and text != _NO_CONTEXT}
     return reader.made(
         id=reader.id(record.get("sample_id")),
         question=one_line(reader.question_text(record.get(name), f'"{name}"')),
@@ -146,7 +143,6 @@ def asqa_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
 
 
 def _queries(given: Any) -> list[str]:
-    """The annotators' queries, each a text or an object that has one; anything else is left out."""
     listed = given if isinstance(given, list) else []
     texts = [query.get("query") if isinstance(query, dict) else query for query in listed]
     return [text for text in texts if isinstance(text, str)]
@@ -164,25 +160,20 @@ class _CambigNqEntry(PublishedEntry):
 def cambignq_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of an entry of CAmbigNQ, with its clarification question.
 
-    Format: the JSON arrays `cq_train.json` and `cq_dev.json` (github.com/DongryeolLee96/AskCQ). A
-    branch is an option, its only answer what `clarification_answers` says at its place, aliases
-    included. Where the clarification question is not of the form, it has no options
-    (`meta["format_error"]` says why), and branches are named by the questions in `dqs`. `meta` also
-    keeps `clarification_question`, `dqs` and, where they are known, the titles and queries of the
-    annotators. A question that has not as many answers as options is left out, with a warning. The
-    files hold no passages.
+    Format: the JSON arrays `cq_train.json` and `cq_dev.json` (github.com/DongryeolLee96/AskCQ),
+    without passages. A branch is an option, its only answer what `clarification_answers` says at
+    its place, aliases included. Where the clarification question is not of the form, it has no
+    options (`meta["format_error"]` says why), and branches are named by the questions in `dqs`.
+    `meta` also keeps `clarification_question`, `dqs` and the titles and queries of the annotators.
+    A question with other numbers of answers and options is left out, with a warning.
     """
-    return entry_question(
-        _CambigNqEntry, record, at, lambda entry, _: _cambignq_question(entry, at)
-    )
+    return entry_question(_CambigNqEntry, record, at, lambda e, _: _cambignq_question(e, at))
 
 
 def _cambignq_question(entry: _CambigNqEntry, at: RowPlace) -> Question | None:
     kept = {"dqs", "clarification_question", "viewed_doc_titles", "used_queries", "nq_doc_title"}
-    meta = {
-        "benchmark": "cambignq",
-        **entry.model_dump(mode="json", include=kept, exclude_defaults=True),
-    }
+    known = entry.model_dump(mode="json", include=kept, exclude_defaults=True)
+    meta = {"benchmark": "cambignq", **known}
     try:
         names: Sequence[str] = parse_clarification(entry.clarification_question).options
     except ClarificationFormatError as error:
@@ -190,8 +181,8 @@ def _cambignq_question(entry: _CambigNqEntry, at: RowPlace) -> Question | None:
         names = [one_line(question) for question in entry.dqs]
     answers = entry.clarification_answers
     if not all(names) or not names or len(names) != len(answers):
-        what = f"has {len(names)} options and answers to {len(answers)}"
-        at.mend("unmatched-options", what, "give each option its answers")
+        problem = f"has {len(names)} options and answers to {len(answers)}"
+        at.mend("unmatched-options", problem, "give each option its answers")
         return None
     branches = [
         Branch(name=name, answers=(answer_of(forms, f"{at.where}, option {number}"),))

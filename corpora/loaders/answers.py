@@ -11,8 +11,7 @@ from branchwise.corpora.loaders.source import RowPlace
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, GoldSet, Question
 
 _ANSWER, _BRANCH = names(ANSWER), names(BRANCH)
-_LIKE_TEXT = ("name", "answer", "value", "label")
-"""What an answer's text is called elsewhere."""
+_LIKE_TEXT = ("name", "answer", "value", "label")  # what an answer's text is called elsewhere
 _WRITE = 'write a text, a list of its forms, or {"text": ..., "aliases": [...]}'
 _WRITE_SETS = 'write a list of gold sets, each as "answers" or "branches" are'
 
@@ -30,8 +29,6 @@ def single(value: Mapping[str, Any]) -> str | None:
 
 
 class _Nth(NamedTuple):
-    """Which answer of a branch, for messages; number 0: the only one."""
-
     number: int
     branch: str
 
@@ -54,38 +51,37 @@ class GoldReader:
         self.part = ""
         self.extra: dict[str, Any] = {}
 
-    def refuse(self, kind: str, what: str, remedy: str | None = None) -> None:
+    def refuse(self, kind: str, problem: str, remedy: str | None = None) -> None:
         """Take a mistake that leaves the question out."""
         self.refused += 1
-        self.at.refuse(kind, what, remedy, self.part)
+        self.at.refuse(kind, problem, remedy, self.part)
 
-    def mend(self, kind: str, what: str, remedy: str) -> None:
+    def mend(self, kind: str, problem: str, remedy: str) -> None:
         """Take a mistake that the caller then mends."""
-        self.at.mend(kind, what, remedy, self.part)
+        self.at.mend(kind, problem, remedy, self.part)
 
     def unknown(
-        self, record: Mapping[str, Any], fields: frozenset[str], what: str = "", prefix: str = ""
+        self, record: Mapping[str, Any], fields: frozenset[str], owner: str = "", prefix: str = ""
     ) -> Iterator[tuple[str, Any]]:
         """The fields that the format does not have, by their names in `meta`; misspelt ones are
-        refused. `what`: the thing that has them, for messages."""
+        refused. `owner`: what has them, for messages."""
         absent = fields.difference(record)
         for name, value in record.items():
             if name in fields:
                 continue
             if near := misspelt(name, absent):
-                problem = f"{what} has {name!r}" if what else f"has a field {name!r}"
+                problem = f"{owner} has {name!r}" if owner else f"has a field {name!r}"
                 self.refuse("misspelt-field", problem, f"did you mean {near!r}?")
             elif value is not None:
                 yield f"{prefix}{name}", value
 
     def keep(
-        self, record: Mapping[str, Any], fields: frozenset[str], what: str, prefix: str, key: str
+        self, record: Mapping[str, Any], fields: frozenset[str], owner: str, prefix: str, key: str
     ) -> None:
-        """Keep such fields of an answer, branch or passage under its name, `key`, with a number if
-        something else is kept under it."""
+        """Keep such fields of an answer, branch or passage under `key`, numbered if it is taken."""
         if fields.issuperset(record):
             return
-        for name, value in self.unknown(record, fields, what, prefix):
+        for name, value in self.unknown(record, fields, owner, prefix):
             kept = self.extra.setdefault(name, {})
             numbered = (key if number == 1 else f"{key} ({number})" for number in count(1))
             free = next(name for name in numbered if name not in kept or kept[name] == value)
@@ -100,7 +96,7 @@ class GoldReader:
             return None if "e" in written else written
         return None
 
-    def texts(self, value: Any, what: str, kind: str) -> tuple[str, ...]:
+    def texts(self, value: Any, owner: str, kind: str) -> tuple[str, ...]:
         """A list of texts; one text is a list of one, null is none."""
         if value is None:
             return ()
@@ -109,14 +105,14 @@ class GoldReader:
             if (text := self.text(member)) is not None:
                 texts.append(text)
             else:
-                place = f"entry {number} of {what}" if isinstance(value, list) else what
+                place = f"entry {number} of {owner}" if isinstance(value, list) else owner
                 self.refuse(kind, f"{place} is {json_kind(member)}", "write a list of texts")
         return tuple(texts)
 
-    def optional_text(self, value: Any, what: str) -> str | None:
+    def optional_text(self, value: Any, owner: str) -> str | None:
         if value is None or isinstance(value, str):
             return value
-        self.refuse("not-a-text", f"{what} is {json_kind(value)}", "write a text")
+        self.refuse("not-a-text", f"{owner} is {json_kind(value)}", "write a text")
         return None
 
     def entries(self, value: Any, name: str) -> list[Any]:
@@ -164,9 +160,8 @@ class GoldReader:
             self.refuse("form", f'lacks "{name}"')
             return None
         if not isinstance(value, list | str | int | float) or isinstance(value, bool):
-            self.refuse(
-                "form", f'"{name}" is {json_kind(value)}', "it is a text or a list of texts"
-            )
+            remedy = "it is a text or a list of texts"
+            self.refuse("form", f'"{name}" is {json_kind(value)}', remedy)
             return None
         before = self.refused
         forms = value if isinstance(value, list) else [value]
@@ -179,28 +174,25 @@ class GoldReader:
         """The only branch with its only answer; none without one."""
         return (Branch(name=DEFAULT_BRANCH, answers=(answer,)),) if answer else ()
 
-    def branches(self, value: Any, what: str = '"answers"') -> tuple[Branch, ...]:
-        """The branches in `answers`: one branch's answers, or an object of them by branch. `what`:
-        what holds them, for messages."""
+    def branches(self, value: Any, owner: str = '"answers"') -> tuple[Branch, ...]:
+        """The branches in `answers`: one branch's answers, or an object. `owner` holds them."""
         if not isinstance(value, dict):
             return (Branch(name=DEFAULT_BRANCH, answers=self.answers(value)),)
         if looks_like := single(value):
-            problem = f"{what} looks like {looks_like}"
+            problem = f"{owner} looks like {looks_like}"
             self.refuse("answer-without-list", problem, "write a list around it")
             return ()
         self._check_names(list(value))
-        return tuple(
-            Branch(name=name, answers=self.answers(members, name))
-            for name, members in value.items()
-        )
+        branches = value.items()
+        return tuple(Branch(name=name, answers=self.answers(own, name)) for name, own in branches)
 
     def listed_branches(self, value: Any) -> tuple[Branch, ...]:
         """The branches in `branches`: a list of objects."""
         if isinstance(value, dict) and "name" not in value:
             return self.branches(value, '"branches"')
         if not isinstance(value, list):
-            what = f'"branches" is {json_kind(value)}'
-            self.refuse("branches", what, 'write a list of {"name": ..., "answers": [...]}')
+            problem = f'"branches" is {json_kind(value)}'
+            self.refuse("branches", problem, 'write a list of {"name": ..., "answers": [...]}')
             return ()
         branches = tuple(filter(None, map(self._branch, value, count(1))))
         self._check_names([branch.name for branch in branches])
@@ -225,8 +217,7 @@ class GoldReader:
         return tuple(gold_sets)
 
     def answers(self, value: Any, branch: str = DEFAULT_BRANCH) -> tuple[Answer, ...]:
-        """The answers of a branch: one answer, or a list of them. An answer is a text, a number, a
-        list of forms (its text, then its aliases), or an object."""
+        """The answers of a branch: each a text, a number, a list of forms, or an object."""
         members = value if isinstance(value, list) else [value]
         answers: list[Answer] = []
         by_text: dict[str, list[int]] = {}
@@ -242,12 +233,19 @@ class GoldReader:
                 same.append(len(answers))
                 answers.append(answer)
             else:
-                what = f"{nth} repeats {answer.text!r}"
-                self.mend("repeated-answer", what, "write each answer once")
-                answers[at] = _merged(answers[at], answer)
+                problem = f"{nth} repeats {answer.text!r}"
+                self.mend("repeated-answer", problem, "write each answer once")
+                first = answers[at]
+                answers[at] = Answer(
+                    text=first.text,
+                    aliases=tuple(dict.fromkeys((*first.aliases, *answer.aliases))),
+                    qid=first.qid or answer.qid,
+                    support=tuple(dict.fromkeys((*first.support, *answer.support))),
+                    description=first.description or answer.description,
+                )
         if not answers and self.refused == before:
-            what = f"branch {branch!r} has no answers"
-            self.refuse("no-answers", what, "add some, or leave the branch out")
+            problem = f"branch {branch!r} has no answers"
+            self.refuse("no-answers", problem, "add some, or leave the branch out")
         return tuple(answers)
 
     def _branch(self, value: Any, number: int) -> Branch | None:
@@ -261,8 +259,8 @@ class GoldReader:
         if name is None:
             wrong = value.get("name")
             lacks = f'{place} lacks "name"'
-            what = lacks if wrong is None else f'"name" of {place} is {json_kind(wrong)}'
-            self.refuse("branches", what)
+            problem = lacks if wrong is None else f'"name" of {place} is {json_kind(wrong)}'
+            self.refuse("branches", problem)
         if answers is None:
             self.refuse("branches", f'{place} lacks "answers"')
         if name is None or answers is None:
@@ -275,7 +273,6 @@ class GoldReader:
         return replace(branch, qid=qid, citations=cited)
 
     def _check_names(self, names: Sequence[str]) -> None:
-        """Refuse names of a question's branches that cannot be told apart."""
         if len(names) == 1 and names[0].strip():
             return
         first: dict[str, str] = {}
@@ -285,15 +282,15 @@ class GoldReader:
                 self.refuse("branch-name", "a branch has an empty name", 'use "default"')
             elif folded in first:
                 same = first[folded]
-                what = f"branch {name!r} appears twice"
+                problem = f"branch {name!r} appears twice"
                 if same != name:
-                    what = f"the branches {same!r} and {name!r} differ only in case or spaces"
-                self.refuse("repeated-branch", what, "merge the answers, or rename one")
+                    problem = f"the branches {same!r} and {name!r} differ only in case or spaces"
+                self.refuse("repeated-branch", problem, "merge the answers, or rename one")
             first.setdefault(folded, name)
         if DEFAULT_BRANCH in names and len(names) > 1:
             other = next((name for name in names if name != DEFAULT_BRANCH), DEFAULT_BRANCH)
-            what = f'{other!r} stands beside "{DEFAULT_BRANCH}", which means the only reading'
-            self.refuse("default-beside", what, "name the reading")
+            problem = f'{other!r} stands beside "{DEFAULT_BRANCH}", which means the only reading'
+            self.refuse("default-beside", problem, "name the reading")
 
     def _answer(self, value: Any, nth: _Nth) -> Answer | None:
         if isinstance(value, dict):
@@ -303,8 +300,8 @@ class GoldReader:
         text = self.text(value)
         if text is None:
             number = f"a number that is written {value}" if isinstance(value, float) else None
-            what = f"{nth} is {number or json_kind(value)}"
-            self.refuse("not-an-answer", what, "write it as a text" if number else _WRITE)
+            problem = f"{nth} is {number or json_kind(value)}"
+            self.refuse("not-an-answer", problem, "write it as a text" if number else _WRITE)
             return None
         return Answer(text=text) if self._is_full(text, nth) else None
 
@@ -314,11 +311,10 @@ class GoldReader:
         return bool(text.strip())
 
     def _forms(self, value: list[Any], nth: _Nth) -> Answer | None:
-        """The answer whose forms are listed."""
         texts = [self.text(form) for form in value]
         if None in texts:
-            what = f"a form of {nth} is {json_kind(value[texts.index(None)])}"
-            self.refuse("not-an-answer", what, "write its forms as texts")
+            problem = f"a form of {nth} is {json_kind(value[texts.index(None)])}"
+            self.refuse("not-an-answer", problem, "write its forms as texts")
             return None
         forms = [form for form in texts if form and form.strip()]
         if not self._is_full(forms[0] if forms else "", nth):
@@ -352,13 +348,3 @@ class GoldReader:
         support = self.texts(given.get("support"), f'"support" of {text!r}', "support")
         about = self.optional_text(given.get("description"), f'"description" of {text!r}')
         return Answer(text=text, aliases=aliases, qid=qid, support=support, description=about)
-
-
-def _merged(first: Answer, second: Answer) -> Answer:
-    return Answer(
-        text=first.text,
-        aliases=tuple(dict.fromkeys((*first.aliases, *second.aliases))),
-        qid=first.qid or second.qid,
-        support=tuple(dict.fromkeys((*first.support, *second.support))),
-        description=first.description or second.description,
-    )

@@ -1,5 +1,4 @@
-"""The question format: every field. The reader, its messages, `questions schema` and the tables of
-docs/format.md go by what is stated here."""
+"""The question format, by which its reader, messages, `questions schema` and docs/format.md go."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,8 +12,7 @@ _FULL = {"type": "string", "pattern": r"\S"}
 _NUMBER_OR_TEXT = {"type": ["string", "number"]}
 _LISTED = {"type": "array", "items": _NUMBER_OR_TEXT}
 _IDS = {"anyOf": [_NUMBER_OR_TEXT, _LISTED]}
-_LIKE = 0.8
-"""As like as "answer" is to "answers" and "_id" to "id"; not "metadata" to "meta"."""
+_LIKE = 0.8  # as like as "answer" is to "answers" and "_id" to "id"; not "metadata" to "meta"
 _FORMS = {"type": "array", "items": _NUMBER_OR_TEXT, "minItems": 1}
 
 

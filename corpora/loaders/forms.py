@@ -50,14 +50,13 @@ class QuestionForm:
 
     `reader`: the function, by its path in `corpora`, that makes a question of a row, or None where
     the row's place refused it. `reads`: the fields that are read, and what each becomes; `keeps`:
-    those that are kept in `meta` as they are; `drops`: those that are neither. `mark`: one of these
-    fields is in every row, and tells the form from others; `unlike`: where one of these is beside
-    it, it is another's. `origin` and `licence`: of the data. `task`: what its questions are asked
-    and scored as, unless another task is chosen. `gold`: what its questions have of gold.
-    `has_parts`: whether branches are things that are asked about, not readings. `takes_fields`:
-    whether the user says which column is which field. `row_reader`: the function that makes rows
-    of a file that has none. `is_folder`: whether it is a folder, not a file. `is_own`: our own
-    format, whose mistakes its writer can mend.
+    those that `meta` keeps as they are; `drops`: neither. `mark`: one of these fields is in every
+    row, and tells the form from others; `unlike`: beside one of these it does not. `origin`,
+    `licence`: of the data. `task`: what questions are asked and scored as by default. `gold`: what
+    they have of it. `has_parts`: branches are things that are asked about, not readings.
+    `takes_fields`: the user says which column is which field. `row_reader`: the function that makes
+    rows of a file that has none. `is_folder`: it is a folder, not a file. `is_own`: our own format,
+    whose mistakes its writer can mend.
     """
 
     name: str
@@ -90,7 +89,7 @@ class QuestionForm:
 
     def fits(self, row: Collection[str]) -> bool:
         """Whether a row with these fields is of this form, by its marks."""
-        return any(one in row for one in self.mark) and not any(one in row for one in self.unlike)
+        return any(m in row for m in self.mark) and not any(name in row for name in self.unlike)
 
     def load(self) -> RowReader:
         """The function that reads its rows, with the libraries that it needs."""

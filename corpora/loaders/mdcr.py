@@ -73,7 +73,6 @@ def authors_gold(problem: ConditionsProblem, where: str) -> ConditionsAnswer:
 
 @contextmanager
 def _refusing(where: str) -> Iterator[None]:
-    """Name the question that has no answer."""
     try:
         yield
     except ContradictionError as error:

@@ -51,8 +51,8 @@ def written(placed: PlacedQuestion) -> bytes:
         why = error.what
     if why is None:
         return line
-    what, remedy = f"cannot be written in our own format: {why}", "use the set as it is"
-    raise InputError(what, where=placed.where, remedy=remedy)
+    problem, remedy = f"cannot be written in our own format: {why}", "use the set as it is"
+    raise InputError(problem, where=placed.where, remedy=remedy)
 
 
 def _line(question: Question, task: str) -> bytes:
@@ -65,8 +65,7 @@ def _line(question: Question, task: str) -> bytes:
 
 
 def _plain(record: Mapping[str, Any]) -> Question | None:
-    """The question of a record that needs no interpretation, in a third of the time. None of any
-    other record, and where there is something to say about it."""
+    """The question of a record that needs no interpretation, in a third of the time; or None."""
     given = dict(record)
     task = given.pop("task", None)
     if task in _IN_PARTS or not isinstance(task, str | None):
@@ -124,8 +123,8 @@ def _are_plain(branches: GoldSet) -> bool:
 class _QuestionReader(GoldReader):
     def read(self, record: Mapping[str, Any]) -> Question | None:
         if record.get("aliases") is not None:
-            what, remedy = 'has "aliases" beside "question"', "write them with their answer: "
-            self.refuse("misspelt-field", what, remedy + '"answers": [["A", "alias of A"], "B"]')
+            problem, remedy = 'has "aliases" beside "question"', "write them with their answer: "
+            self.refuse("misspelt-field", problem, remedy + '"answers": [["A", "alias of A"], "B"]')
         if not _QUESTION.issuperset(record):
             self.extra.update(self.unknown(record, _QUESTION))
         fields: dict[str, Any] = {}
@@ -141,8 +140,8 @@ class _QuestionReader(GoldReader):
         if (alternatives := record.get("alternatives")) is not None:
             fields["alternatives"] = self.alternatives(alternatives)
             if alternatives and answers is None and branches is None:
-                what = 'has "alternatives", and neither "answers" nor "branches"'
-                self.refuse("alternatives", what, "write one of them as these")
+                problem = 'has "alternatives", and neither "answers" nor "branches"'
+                self.refuse("alternatives", problem, "write one of them as these")
         task = self.optional_text(record.get("task"), '"task"')
         self._add_ambiguous(record.get("ambiguous"), fields, in_parts=task in _IN_PARTS)
         if passages := record.get("passages"):
@@ -171,8 +170,8 @@ class _QuestionReader(GoldReader):
             shown = repr(value) if isinstance(written, str | int) else json_kind(value)
             self.refuse("ambiguous", f'"ambiguous" is {shown}', "write true or false")
         elif several and not ambiguous:
-            what, remedy = '"ambiguous" is false, and it has several branches', "correct one"
-            self.refuse("ambiguous", what, remedy)
+            problem, remedy = '"ambiguous" is false, and it has several branches', "correct one"
+            self.refuse("ambiguous", problem, remedy)
         else:
             fields["ambiguous"] = ambiguous
 
@@ -186,9 +185,9 @@ class _QuestionReader(GoldReader):
             if passage := self._passage(member, number):
                 passages.append(passage)
                 if by_id.setdefault(passage.id, passage) != passage:
-                    what = f"two different passages have the id {passage.id!r}"
+                    problem = f"two different passages have the id {passage.id!r}"
                     remedy = "leave the ids out to use content hashes"
-                    self.refuse("passage-id", what, remedy)
+                    self.refuse("passage-id", problem, remedy)
         return tuple(passages)
 
     def _passage(self, value: Any, number: int) -> Passage | None:
@@ -203,8 +202,8 @@ class _QuestionReader(GoldReader):
         given = record.get("id")
         id = passage_id(title, text) if given is None else self.text(given)
         if id is None or not id.strip():
-            what = f"the id of passage {number} is empty, or no text"
-            self.refuse("passage-id", what, "write a text, or leave it out")
+            problem = f"the id of passage {number} is empty, or no text"
+            self.refuse("passage-id", problem, "write a text, or leave it out")
             return None
         self.keep(record, _PASSAGE, f"passage {number}", "passages.", id)
         return Passage(id=id, title=title, text=text)
@@ -217,22 +216,21 @@ class _QuestionReader(GoldReader):
         if isinstance(value, str) and (value.strip() or name == "title"):
             return value
         problem = "is empty" if isinstance(value, str) else f"is {json_kind(value)}"
-        what = f'"{name}" of passage {number} {problem}'
+        fault = f'"{name}" of passage {number} {problem}'
         if value is None:
-            what = f'passage {number} lacks "{name}"'
-        self.refuse("passages", what, 'write {"title": "...", "text": "..."}')
+            fault = f'passage {number} lacks "{name}"'
+        self.refuse("passages", fault, 'write {"title": "...", "text": "..."}')
         return None
 
     def _meta(self, value: Any) -> dict[str, Any]:
-        """`meta`, and the fields that are kept in it."""
         if value is not None and not isinstance(value, dict):
             self.refuse("meta", f'"meta" is {json_kind(value)}', "write an object")
             return {}
         meta = dict(value or {})
         for name, kept in self.extra.items():
             if meta.setdefault(name, kept) != kept:
-                what = f'has {name!r} both in and beside "meta"'
-                self.refuse("meta", what, "keep one of them")
+                problem = f'has {name!r} both in and beside "meta"'
+                self.refuse("meta", problem, "keep one of them")
         return meta
 
 
@@ -259,12 +257,11 @@ def question_by_fields(record: Mapping[str, Any], at: RowPlace) -> Question | No
 
 
 def _has_columns(record: Mapping[str, Any], fields: Mapping[str, Any], at: RowPlace) -> bool:
-    """Whether the first row has the columns that were named, and those that a question needs."""
     columns, fixed = at.loading.source.fields.columns, at.loading.source.form.layout != "json"
     for field, column in columns.items():
         if field not in fields and (fixed or field in _NEEDED):
-            what = f"there is no column {column!r}, which was named as {field}"
-            at.refuse("no-column", what, did_you_mean(column, record))
+            problem = f"there is no column {column!r}, which was named as {field}"
+            at.refuse("no-column", problem, did_you_mean(column, record))
             return False
     for field in ("question", *(("answers",) if "branches" not in fields else ())):
         if field in fields:
@@ -279,15 +276,14 @@ def _has_columns(record: Mapping[str, Any], fields: Mapping[str, Any], at: RowPl
 
 
 def _set_answers(fields: dict[str, Any], at: RowPlace) -> bool:
-    """Put the answers, and the aliases of a single one, as our own format has them."""
     answers, aliases = fields.get("answers"), fields.pop("aliases", None)
     if isinstance(answers, str):
         answers = _several(answers, at)
     elif isinstance(answers, list):
         answers = members(answers) or None
     elif isinstance(answers, dict | bool):
-        what = f"the answers are {json_kind(answers)}, neither a text nor a list"
-        at.refuse("not-an-answer", what, "name the column within it: answers=COLUMN.NAME")
+        problem = f"the answers are {json_kind(answers)}, neither a text nor a list"
+        at.refuse("not-an-answer", problem, "name the column within it: answers=COLUMN.NAME")
         return False
     if aliases is not None and answers is not None:
         more = _several(aliases, at) if isinstance(aliases, str) else members(aliases)

@@ -1,7 +1,4 @@
-"""Entries of published files as models, and what is wrong with them in words.
-
-Those of CondAmbigQA and FanOutQA are read here.
-"""
+"""Entries of published files as models, and what is wrong with them: CondAmbigQA's, FanOutQA's."""
 
 import re
 from collections import Counter
@@ -77,9 +74,8 @@ def problems(error: ValidationError) -> list[str]:
     for problem in error.errors(include_url=False):
         *outer, last = problem["loc"] or ("it",)
         place = "".join(f"[{n}]" if isinstance(n, int) else f".{n}" for n in outer)[1:]
-        name = (
-            f"{place}[{last}]" if isinstance(last, int) else ".".join(filter(None, (place, last)))
-        )
+        of = ".".join(filter(None, (place, last))) if isinstance(last, str) else ""
+        name = of or f"{place}[{last}]"
         if problem["type"] == "missing":
             lines.append(f'{place} lacks "{last}"'.lstrip())
         elif expected := _EXPECTED.get(problem["type"]):
@@ -118,8 +114,7 @@ class _Citation(PublishedRecord):
     @model_validator(mode="before")
     @classmethod
     def _by_fragment(cls, data: Any) -> Any:
-        """As "k. Title" what the authors' tools also write: the fragment's number, title and text
-        as fields of their own, or "Fragment k" alone."""
+        """What the authors' tools also write, as "k. Title"."""
         if isinstance(data, str):
             named = _FRAGMENT.fullmatch(data)
             return {"title": f"{named[1]}. " if named else data}
@@ -216,7 +211,6 @@ def _condambigqa_question(entry: _CondAmbigEntry, where: str) -> Question:
 
 
 def _flat_properties(properties: Sequence[Any]) -> Iterator[Any]:
-    """Properties with nested lists written out (one published property is itself a list)."""
     for item in properties:
         if isinstance(item, list):
             yield from _flat_properties(item)
@@ -225,7 +219,6 @@ def _flat_properties(properties: Sequence[Any]) -> Iterator[Any]:
 
 
 def _cited_id(citation: _Citation, passages: Sequence[Passage]) -> str | None:
-    """The id of the passage that a citation means, None if it points nowhere."""
     match = _NUMBERED.match(citation.title)
     number = int(match[1]) - 1 if match else -1
     title = match[2] if match else citation.title
@@ -319,8 +312,8 @@ def _single(value: Any, where: str) -> Answer:
         return Answer(text=str(value), aliases=(str(int(value)),))
     if isinstance(value, str | int | float) and (text := str(value).strip()):
         return Answer(text=text)
-    what = "an answer is empty" if isinstance(value, str) else f"an answer is {json_kind(value)}"
-    raise InputError(what, where=where, remedy="write a text or a number")
+    problem = "an answer is empty" if isinstance(value, str) else f"an answer is {json_kind(value)}"
+    raise InputError(problem, where=where, remedy="write a text or a number")
 
 
 def _pages(steps: Iterable[_Step]) -> Iterator[str]:

@@ -15,10 +15,10 @@ def multihop_question(record: Mapping[str, Any], at: RowPlace) -> Question | Non
     """The question of an entry of HotpotQA or 2WikiMultihopQA.
 
     Format: the published JSON arrays (hotpotqa.github.io; github.com/Alab-NII/2wikimultihop).
-    `context` is a list of titles and sentences, which become passages; `supporting_facts` names
-    sentences by title and number, and their paragraphs become the answer's support. Derived files,
-    which have only `question` and `answer`, are read too; a list as `answer` holds forms of the one
-    answer. On the Hub both lists are objects of columns ({"title": [...], "sentences": [...]}).
+    `context`, a list of titles and sentences, becomes passages; `supporting_facts` names sentences
+    by title and number, and their paragraphs become the answer's support. Derived files, which have
+    only `question` and `answer` (a text, or a list of its forms), are read too.
+    On the Hub both lists are objects of columns ({"title": [...], "sentences": [...]}).
     """
     reader = GoldReader(at)
     id, answer = record.get("_id"), record.get("answer")
@@ -82,8 +82,8 @@ def musique_question(record: Mapping[str, Any], at: RowPlace) -> Question | None
                 if more.get("is_supporting"):
                     support[passage.id] = None
             case _:
-                what = '"paragraphs" is not a list of {"title": ..., "paragraph_text": ...}'
-                reader.refuse("form", what)
+                problem = '"paragraphs" is not a list of {"title": ..., "paragraph_text": ...}'
+                reader.refuse("form", problem)
                 break
     answer, aliases = record.get("answer"), record.get("answer_aliases") or []
     forms = [answer, *aliases] if isinstance(aliases, list) else [answer, aliases]
@@ -128,8 +128,7 @@ def flashrag_question(record: Mapping[str, Any], at: RowPlace) -> Question | Non
     """The question of a line of FlashRAG's data sets.
 
     Format: JSONL with `id`, `question`, `golden_answers` and sometimes `metadata`
-    (github.com/RUC-NLPIR/FlashRAG). FlashRAG's own metrics take any of the golden answers for
-    right: they are the forms of one answer.
+    (github.com/RUC-NLPIR/FlashRAG). Golden answers are forms of one, as for FlashRAG's metrics.
     """
     reader = GoldReader(at)
     golden = record.get("golden_answers")

@@ -29,8 +29,7 @@ MENDED: Mapping[str, str] = {
 """The kinds of mistakes that have one remedy without a guess, and what it is."""
 _NAMED = 5
 _NAMED_FIELDS = 20
-_COUNTED = 1_000
-"""Fields that are counted one by one: a file may have others in every row."""
+_COUNTED = 1_000  # fields that are counted one by one: a file may have others in every row
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,8 @@ class QuestionSource:
         if not form.takes_fields and (fields or separator):
             option = OPTION if fields else "--separator"
             known = ", ".join(f"{name}:" for name, form in FORMS.items() if form.takes_fields)
-            what = f"{form.title} has fields of its own"
-            raise InputError(what, where=option, remedy=f"it is for {known}")
+            problem = f"{form.title} has fields of its own"
+            raise InputError(problem, where=option, remedy=f"it is for {known}")
         names = FieldNames.of(fields, form.reads)
         return cls(text, form, place.removeprefix(f"{HUB}:"), split, on_hub, names, separator)
 
@@ -141,7 +140,6 @@ def _given_row(number: int, row: Any, task: str) -> DataRow:
 
 
 def _form_and_place(text: str) -> tuple[QuestionForm, str]:
-    """The form that is named, and the place."""
     prefix, colon, rest = text.partition(":")
     if colon and prefix in FORMS:
         return FORMS[prefix], rest
@@ -149,9 +147,9 @@ def _form_and_place(text: str) -> tuple[QuestionForm, str]:
     if colon and prefix.isalnum() and len(prefix) > 1 and not Path(text).exists():
         near = nearest(prefix, FORMS)
         hint = f"did you mean {near[0]}:{rest}?" if near else f"known are {', '.join(FORMS)}"
-        what = f"unknown question form {prefix!r}"
+        problem = f"unknown question form {prefix!r}"
         remedy = f"{hint} (our own format takes no prefix; see `branchwise questions forms`)"
-        raise InputError(what, where=text, remedy=remedy)
+        raise InputError(problem, where=text, remedy=remedy)
     return OWN, text
 
 
@@ -225,12 +223,12 @@ class RowPlace:
     where: str
     number: int
 
-    def refuse(self, kind: str, what: str, remedy: str | None = None, of: str = "") -> None:
+    def refuse(self, kind: str, problem: str, remedy: str | None = None, of: str = "") -> None:
         """Take a mistake that cannot be read past; `of`: where it is within the question."""
-        self.loading.refuse(kind, self._error(what, remedy, of))
+        self.loading.refuse(kind, self._error(problem, remedy, of))
 
-    def mend(self, kind: str, what: str, remedy: str | None = None, of: str = "") -> None:
-        self.loading.mend(kind, self._error(what, remedy, of))
+    def mend(self, kind: str, problem: str, remedy: str | None = None, of: str = "") -> None:
+        self.loading.mend(kind, self._error(problem, remedy, of))
 
     def keep(self, field: str) -> None:
         self.loading.keep(field)
@@ -247,6 +245,6 @@ class RowPlace:
             self.loading.refuse("form", error)
             return None
 
-    def _error(self, what: str, remedy: str | None, of: str) -> InputError:
+    def _error(self, problem: str, remedy: str | None, of: str) -> InputError:
         where = f"{self.where}, {of}" if of else self.where
-        return InputError(what, where=where, remedy=remedy)
+        return InputError(problem, where=where, remedy=remedy)

@@ -64,7 +64,6 @@ def telling(words: Iterable[str]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """The folded words of a text in order."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).casefold().translate(_LETTERS)
         text = unicodedata.normalize("NFD", text)
@@ -126,10 +125,8 @@ width wide
 win won winner
 write wrote written
 """
-_LEMMAS = {
-    form: line.split()[0] for line in _IRREGULAR.strip().splitlines() for form in line.split()
-}
 _FORMS = {line.split()[0]: tuple(line.split()) for line in _IRREGULAR.strip().splitlines()}
+_LEMMAS = {form: lemma for lemma, forms in _FORMS.items() for form in forms}
 _ENDINGS = ("ation", "ition", "ment", "ion", "ist", "ee", "er", "or", "at", "it")
 _SHORTEST = 3  # letters of a root: fewer say too little
 _DOUBLED = frozenset("bdgmnprt")  # before an ending: "run", "runner"
@@ -162,8 +159,7 @@ def root(word: str) -> str:
             break
     if len(bare) > _SHORTEST and bare[-1] == bare[-2] and bare[-1] in _DOUBLED:
         bare = bare[:-1]
-    bare = bare[:-1] if len(bare) > _SHORTEST and bare.endswith("e") else bare
-    return bare
+    return bare[:-1] if len(bare) > _SHORTEST and bare.endswith("e") else bare
 
 
 _PREFIX = 7

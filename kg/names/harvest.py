@@ -45,13 +45,10 @@ class TaggedText(NamedTuple):
     @property
     def order(self) -> tuple[int, str, str]:
         """English first, then what is of no language or of all, then the others by tag."""
-        if self.language == "en":
-            return (0, "", self.value)
-        if self.language.startswith("en-"):
-            return (2, self.language, self.value)
-        if self.language in {"", "mul"}:
-            return (1, self.language, self.value)
-        return (3, self.language, self.value)
+        rank = {"en": 0, "": 1, "mul": 1}.get(self.language)
+        if rank is None:
+            return (2 if self.language.startswith("en-") else 3, self.language, self.value)
+        return (rank, self.language if rank else "", self.value)
 
 
 @dataclass
@@ -120,9 +117,7 @@ _KINDS, _NAMES_A_KIND = 12, 6  # of an end, the commonest; of a kind, the label 
 _HEAD, _MODIFIER = 0.7, 0.35  # of the word for a kind, and beside it: no film is a film award
 _RARER = 0.97  # of the next kind, which is rarer
 _XSD = "http://www.w3.org/2001/XMLSchema#"
-_NUMBERS = frozenset(
-    f"{_XSD}{name}" for name in ("decimal", "integer", "int", "long", "double", "float")
-)
+_NUMBERS = frozenset(_XSD + n for n in ("decimal", "integer", "int", "long", "double", "float"))
 # What values are called and asked for with.
 _DATE, _NUMBER = ("date", "year", "day", "time", "when"), ("number", "many", "much", "count")
 _PERSON, _PLACE = ("person", "people", "who", "whom", "whose"), ("place", "location", "where")
@@ -154,9 +149,7 @@ def end_rows(
     while the tables are made: the things are there, and their names staged."""
     for identifier, statements in sorted(sampled.items()):
         subjects = _called(connection, [statement.subject for statement in statements])
-        values = _called(
-            connection, [statement.value for statement in statements if statement.value]
-        )
+        values = _called(connection, [s.value for s in statements if s.value])
         values += _asked(values, {statement.literal for statement in statements})
         query = "SELECT number FROM things WHERE id = ?"
         for (number,) in connection.execute(query, (identifier,)).fetchall():
@@ -175,10 +168,7 @@ def ends_of(connection: sqlite3.Connection, properties: Iterable[int]) -> dict[i
     if connection.execute(_TABLE).fetchone() is None:
         return {}
     rows = connection.execute(_ENDS, (json.dumps(list(properties)),))
-    return {
-        number: PropertyEnds(_weighed(subjects), _weighed(values))
-        for number, subjects, values in rows
-    }
+    return {number: PropertyEnds(*map(_weighed, ends)) for number, *ends in rows}
 
 
 @lru_cache(maxsize=4_096)
@@ -195,7 +185,6 @@ def _weighed(lines: str) -> Mapping[str, float]:
 
 
 def _called(connection: sqlite3.Connection, identifiers: Sequence[str]) -> list[str]:
-    """Names of what things are instances of, the commonest first."""
     kinds: Counter[str] = Counter()
     for identifier in identifiers:
         for (types,) in connection.execute(_TYPES, (identifier,)):
@@ -208,7 +197,6 @@ def _called(connection: sqlite3.Connection, identifiers: Sequence[str]) -> list[
 
 
 def _asked(values: Iterable[str], literals: set[str]) -> list[str]:
-    """Words for values of these kinds, and of the questions that they answer."""
     kinds = set(values)
     groups = (
         ("date" in literals, _DATE),
@@ -220,9 +208,8 @@ def _asked(values: Iterable[str], literals: set[str]) -> list[str]:
 
 
 class Harvest:
-    """The counts of a pass besides the things themselves. `sampled`: some statements of each
-    property, by its id. `used`: how often an id is an object; emptied by `take_used`, since there
-    may be millions."""
+    """The counts of a pass besides the things. `sampled`: some statements of each property, by id.
+    `used`: how often an id is an object; emptied by `take_used`: there may be millions."""
 
     def __init__(self, store: "pyoxigraph.Store") -> None:
         self._store = store
@@ -250,8 +237,7 @@ class Harvest:
         return sorted((short_id(iri), count) for iri, count in used.items() if not is_internal(iri))
 
     def usage(self) -> dict[str, int]:
-        """How often each property is used. A statement that a graph has both plain and with its
-        node counts once; qualifiers count separately."""
+        """How often each property is used, a statement and its node once, qualifiers apart."""
         parts: dict[str, Counter[str]] = {}
         for iri, count in self.predicates.items():
             predicate = wikidata_predicate(iri)
@@ -270,23 +256,22 @@ class Harvest:
         import pyoxigraph
 
         node = pyoxigraph.NamedNode
-        thing = None
-        if isinstance(subject, node) and not is_internal(subject.value):
-            thing = Thing(short_id(subject.value))
+        iri = subject.value if isinstance(subject, node) else ""
+        thing = Thing(short_id(iri)) if iri and not is_internal(iri) else None
         counts: Counter[str] = Counter()
         for quad in about:
-            iri, value = quad.predicate.value, quad.object
-            counts[iri] += 1
+            predicate, value = quad.predicate.value, quad.object
+            counts[predicate] += 1
             if isinstance(value, node):
                 self._used[value.value] += 1
             if thing is None:
                 continue
-            self._sample(thing.id, iri, value)
+            self._sample(thing.id, predicate, value)
             if isinstance(value, pyoxigraph.Literal):
-                thing.add_text(iri, value)
-            elif isinstance(value, node) and iri in TYPES:
+                thing.add_text(predicate, value)
+            elif isinstance(value, node) and predicate in TYPES:
                 thing.types.append(short_id(value.value))
-            elif isinstance(value, node) and iri == OCCUPATION:
+            elif isinstance(value, node) and predicate == OCCUPATION:
                 thing.occupations.append(short_id(value.value))
         self.triples += counts.total()
         self.predicates.update(counts)
@@ -295,15 +280,13 @@ class Harvest:
         return thing
 
     def _sample(self, subject: str, predicate: str, value: object) -> None:
-        """Keep a statement, unless there are enough of its property."""
         import pyoxigraph
 
         if predicate not in self._samples:
             # Of Wikidata's forms of a statement the plain one; none of what says names.
             known = wikidata_predicate(predicate)
-            hidden = (
-                known.part != "direct" if known else predicate in NAMING or is_internal(predicate)
-            )
+            hidden = known.part != "direct" if known else predicate in NAMING
+            hidden = hidden or (known is None and is_internal(predicate))
             own = None if hidden else self.sampled.setdefault(short_id(predicate), [])
             self._samples[predicate] = own
         kept = self._samples[predicate]

@@ -1,7 +1,4 @@
-"""The names of a built graph: what they were read from, things by name, and labels of things.
-
-Apart from the triples: a triple store cannot find misspelt names.
-"""
+"""The names of a built graph, apart from its triples, where misspelt ones cannot be found."""
 
 import json
 import sqlite3
@@ -63,8 +60,7 @@ _MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
 
 
 class NameIndex:
-    """`names.sqlite`, read-only. Any number of threads and processes may use one at a time. Every
-    method raises KgError if the file proves to be damaged."""
+    """`names.sqlite`, read-only, for any threads and processes. Raises KgError if it is damaged."""
 
     @classmethod
     def open(cls, folder: Path) -> "NameIndex":
@@ -74,8 +70,8 @@ class NameIndex:
         try:
             index.most_used_properties(1)
         except KgError:
-            what = "the names are missing or damaged"
-            raise InputError(what, where=str(folder), remedy=REBUILD) from None
+            problem = "the names are missing or damaged"
+            raise InputError(problem, where=str(folder), remedy=REBUILD) from None
         return index
 
     def __init__(self, path: Path) -> None:
@@ -94,9 +90,9 @@ class NameIndex:
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
         """Things with this name, best first, bearers of one name together.
 
-        `limit` counts names (of properties: properties); up to 20 bearers of each are listed, those
-        with most statements first. If nothing has the name, similar names are found and marked
-        (`near`). A number or IRI finds the thing itself, of either kind.
+        `limit` counts names (or properties), of up to 20 bearers each, those with most statements
+        first. If nothing has the name, similar names are marked (`near`). A number or IRI finds
+        the thing itself, of either kind.
         """
         limit = max(1, min(limit, MAX_LIMIT))
         # Lone surrogates, which JSON may hold, are not text to SQLite.
@@ -125,8 +121,7 @@ class NameIndex:
             return connection.execute(query, (short_id(identifier),)).fetchone() is not None
 
     def nearest_properties(self, words: Sequence[str], limit: int = 3) -> list[Match]:
-        """Properties that words or names of variables may mean ("birthPlace"), each tried by
-        itself, the best of each first."""
+        """Properties that words or variables may mean ("birthPlace"), the best of each first."""
         matches = [self.search(word, "property", limit) for word in words if word.strip()]
         first: dict[str, Match] = {}
         for match in chain.from_iterable(zip_longest(*matches)):

@@ -1,12 +1,11 @@
 """Which names of items a text may mean: exact, by words, by words that are misspelt.
 
-The same name comes before names that begin with the text or have all its words; only where there
-is none of these are descriptions, beginnings of words, other spellings and single words tried, and
-what they find is marked as near.
+The same name comes before names that begin with the text or have all its words. Only without any
+of these are descriptions, beginnings of words, other spellings and single words tried; what they
+find is marked as near.
 
 One common word is not a similarity. Most of a name's telling words have to be in the text, written
-so or nearly so, and most of the text's in the name; but a question or a phrase may name a thing
-whole.
+so or nearly so, and most of the text's in the name; but a question may name a thing whole.
 """
 
 import json
@@ -64,8 +63,7 @@ class Name(NamedTuple):
 
 
 class Meant(NamedTuple):
-    """A name that a text may mean, and the words that should tell its bearers apart. `near`: it is
-    only like the text, so it is a guess."""
+    """A name that a text may mean, and words that tell its bearers apart. `near`: it is a guess."""
 
     name: Name
     hint: frozenset[str] = frozenset()
@@ -102,18 +100,16 @@ class NameWords:
 
     def names_with(self, words: Iterable[str]) -> dict[str, int]:
         """How many names have each of these words; words that none has are left out."""
-        rows = self._connection.execute(
-            _NAMES_WITH.format(kind=self._kind), (json.dumps(list(words)),)
-        )
-        return dict(rows.fetchall())
+        query, listed = _NAMES_WITH.format(kind=self._kind), json.dumps(list(words))
+        return dict(self._connection.execute(query, (listed,)).fetchall())
 
     def borne(self, names: Iterable[Name]) -> dict[int, list[Name]]:
         """Numbers of the things that bear these names -> those of the names that each bears."""
         known = {name.number: name for name in names}
         rows = self._connection.execute(_BORNE.format(kind=self._kind), (json.dumps(list(known)),))
         borne: dict[int, list[Name]] = {}
-        for thing, name in rows:
-            borne.setdefault(thing, []).append(known[name])
+        for bearer, name in rows:
+            borne.setdefault(bearer, []).append(known[name])
         return borne
 
     def ends(self, properties: Iterable[int]) -> dict[int, PropertyEnds]:
@@ -171,7 +167,6 @@ _ASKING = frozenset(_ASKED.split())
 
 
 def _respelt(names: NameWords, words: Sequence[str], limit: int) -> list[Name]:
-    """Names that are spelt much like all of the words, and have few others."""
     choices: list[dict[str, int]] = []
     for word in words:
         # A word that names have, and words that are written much like it.
@@ -196,22 +191,15 @@ def _respelt(names: NameWords, words: Sequence[str], limit: int) -> list[Name]:
 def _overlapping(
     names: NameWords, words: Sequence[str], limit: int, *, asked: bool = False
 ) -> list[Name]:
-    """Names that share most words with a text, or that it holds; rare words weigh more.
-
-    The score is the share of the text's weight that a name has, times the share of the name's
-    words that the text has. Words that no name has or nearly has weigh nothing. `asked`: the text
-    is a question, whose other words do not count.
-    """
+    """Names that share most words with a text, or that it holds; rare words weigh more, in text and
+    name. `asked`: a question's other words do not count."""
     words = telling(words)
     meant = _known_or_near(names, words)
     if not meant:
         return []
     rare = sorted(meant, key=lambda word: -meant[word].weight)[:_RARE_WORDS]
-    candidates = {
-        name
-        for word in rare
-        for name in names.matching(one_of_each([meant[word].forms]), _NAMES_A_WORD)
-    }
+    queries = [one_of_each([meant[word].forms]) for word in rare]
+    candidates = {name for query in queries for name in names.matching(query, _NAMES_A_WORD)}
     total = sum(word.weight for word in meant.values())
     weights = {form: word.weight for word in meant.values() for form in word.forms}
 
@@ -219,9 +207,7 @@ def _overlapping(
         shared = [weights[word] for word in name.words if word in weights]
         return sum(shared) / total * len(shared) / len(name.words)
 
-    scores = {
-        name: score(name) for name in candidates if _is_named(name, words, meant, asked=asked)
-    }
+    scores = {n: score(n) for n in candidates if _is_named(n, words, meant, asked=asked)}
     least = max(scores.values(), default=0.0) / 2
     best = [name for name in scores if scores[name] >= least]
     return sorted(best, key=lambda name: (-scores[name], name.number))[:limit]
@@ -235,16 +221,15 @@ class _Word(NamedTuple):
 
 def _is_most(written: set[str], words: Sequence[str]) -> bool:
     """Whether at least two thirds of the telling words are among those written."""
-    said = telling(words)
-    return 3 * sum(word in written for word in said) >= 2 * len(said)
+    own = telling(words)
+    return 3 * sum(word in written for word in own) >= 2 * len(own)
 
 
 def _is_named(name: Name, words: Sequence[str], meant: dict[str, _Word], *, asked: bool) -> bool:
-    """Whether enough of a name is in a text for it to be meant."""
-    said = set(telling(name.words))
-    of_name = {word: known for word, known in meant.items() if not said.isdisjoint(known.forms)}
-    rest = set(words) - said  # a year beside a name does not make another name
-    if said <= set(words) and (asked or len(said) > 1 or all(map(str.isdecimal, rest))):
+    own = set(telling(name.words))
+    of_name = {word: known for word, known in meant.items() if not own.isdisjoint(known.forms)}
+    rest = set(words) - own  # a year beside a name does not make another name
+    if own <= set(words) and (asked or len(own) > 1 or all(map(str.isdecimal, rest))):
         return True
     forms = {form for word in of_name.values() for form in word.forms}
     rare = any(0 < word.names <= _RARE for word in of_name.values())
@@ -254,13 +239,9 @@ def _is_named(name: Name, words: Sequence[str], meant: dict[str, _Word], *, aske
 
 
 def _known_or_near(names: NameWords, words: Sequence[str]) -> dict[str, _Word]:
-    """Words of a text that names have; of the others, the longest, as names have them."""
     counts = names.names_with(words)
-    known = {
-        word: _Word([word], 1 / math.log(2 + counts[word]), counts[word])
-        for word in words
-        if word in counts
-    }
+    shared = [(word, counts[word]) for word in words if word in counts]
+    known = {word: _Word([word], 1 / math.log(2 + n), n) for word, n in shared}
     unknown = sorted((word for word in words if word not in counts), key=len, reverse=True)
     for word in unknown[:_RARE_WORDS]:
         if near := names.spellings(word):
@@ -310,8 +291,7 @@ def _distinct(meant: Iterable[Meant]) -> list[Meant]:
 
 
 def _filled(names: NameWords, same: Sequence[Name], text: NameKey, limit: int) -> list[Name]:
-    """The same names, those that begin with the words, that have all of them, and that begin with
-    them where the last is cut."""
+    """The same names; those that begin with the words, or have them all; the last may be cut."""
     filled = dict.fromkeys(same)
     if not text.words:
         return list(filled)
@@ -325,8 +305,7 @@ def _filled(names: NameWords, same: Sequence[Name], text: NameKey, limit: int) -
 
 
 def _described(names: NameWords, text: NameKey, limit: int) -> list[Name]:
-    """Names that have all the words together with their bearers' descriptions: those that have
-    more of them in the name come first."""
+    """Names that have all words together with their bearers' descriptions, most of them first."""
     if len(text.words) < 2:
         return []
     wanted = set(text.words)

@@ -26,9 +26,8 @@ _SAME = 2.0  # of a name that is the text: above all others
 _MISSED, _UNASKED = 0.6, 0.4  # of words that only the text has, and that only the name has
 
 
-class PropertyFound(NamedTuple):
-    """A property by its number in the tables, and the number of the name that was found. `near`:
-    the property is only like the text."""
+class MeantProperty(NamedTuple):
+    """A property and a name of it, by their numbers. `near`: it is only like the text."""
 
     property: int
     name: int
@@ -57,7 +56,7 @@ class _Scored(NamedTuple):
     name: Name
 
 
-def meant_properties(names: NameWords, text: str, limit: int) -> list[PropertyFound]:
+def meant_properties(names: NameWords, text: str, limit: int) -> list[MeantProperty]:
     """At most `limit` properties, likeliest first, each under its best name.
 
     The score of a name is its Tversky index with the text: w(shared) / (w(shared) + .6 w(only in
@@ -80,7 +79,7 @@ def meant_properties(names: NameWords, text: str, limit: int) -> list[PropertyFo
         if scored.score >= _LEAST_SCORE:
             best[number] = scored
     likely = sorted(best, key=lambda number: (*_order(best[number]), -number), reverse=True)
-    return [PropertyFound(n, best[n].name.number, best[n].near) for n in likely[:limit]]
+    return [MeantProperty(n, best[n].name.number, best[n].near) for n in likely[:limit]]
 
 
 def _order(scored: _Scored) -> tuple[bool, float, int]:
@@ -99,18 +98,17 @@ def _words(names: NameWords, words: Sequence[str]) -> list[_Word]:
 
 
 def _candidates(names: NameWords, words: Sequence[_Word]) -> Iterator[Name]:
-    """Names with a telling word of the text, and those of properties about all of its words."""
     for word in [word for word in words if word.tells] or words:
         yield from names.matching(f"name : ({_one_of(word)})", _LOOKED_AT)
-    said = [word for word in words if word.weight > _LIGHT]
-    if len(said) > 1:
-        every = " AND ".join(f"({_one_of(word)})" for word in said)
+    heavy = [word for word in words if word.weight > _LIGHT]
+    if len(heavy) > 1:
+        every = " AND ".join(f"({_one_of(word)})" for word in heavy)
         yield from names.matching(f"about : ({every})", _LOOKED_AT)
 
 
 def _one_of(word: _Word) -> str:
     """An FTS5 expression for a word in any form."""
-    forms = {form for one in word.forms for form in (one, *other_forms(one))}
+    forms = {form for text in word.forms for form in (text, *other_forms(text))}
     beginnings = {root(form) for form in word.forms}
     terms = {phrase([form]) for form in forms}
     terms |= {f"{phrase([beginning])} *" for beginning in beginnings if len(beginning) > 2}
@@ -151,8 +149,8 @@ def _scored(
     missed = sum(weights) - shared
     unasked = max(0.0, sum(map(_weight, name.words)) - sum(map(mul, weights, own)))
     telling = [word.text for word in words if word.tells]
-    told = (part > _SAID for word, part in zip(words, parts, strict=True) if word.tells)
-    sure = max(own) > _SAID and all(told)
+    clear = (part > _SAID for word, part in zip(words, parts, strict=True) if word.tells)
+    sure = max(own) > _SAID and all(clear)
     total = shared + _MISSED * missed + _UNASKED * unasked
     return _Scored(not (sure or covers(name, telling)), shared / total if total else 0.0, name)
 
@@ -226,7 +224,6 @@ class _Bearer(NamedTuple):
 
     @property
     def called(self) -> str:
-        """A label; without one, the name, or else the end of the IRI."""
         own = self.id if is_wikidata_id(self.id) else local_name(self.id)
         return self.label or self.text or own
 
@@ -239,10 +236,10 @@ def most_used(connection: sqlite3.Connection, limit: int) -> list[Match]:
     return _shown(connection, [_Bearer(*row) for row in connection.execute(_MOST_USED, (limit,))])
 
 
-def properties(connection: sqlite3.Connection, found: Sequence[PropertyFound]) -> list[Match]:
+def properties(connection: sqlite3.Connection, meant: Sequence[MeantProperty]) -> list[Match]:
     pairs = [
         (_Bearer(*row), known.near)
-        for known in found
+        for known in meant
         for row in connection.execute(_NAMED, (known.name, known.property))
     ]
     matches = _shown(connection, [bearer for bearer, _ in pairs])
@@ -252,8 +249,7 @@ def properties(connection: sqlite3.Connection, found: Sequence[PropertyFound]) -
 def bearers(
     connection: sqlite3.Connection, kind: SearchKind, meant: Sequence[Meant]
 ) -> list[Match]:
-    """Those who bear the names, most statements first, each under the first name it bears. If the
-    words of a hint apply to none of them, all are only near."""
+    """Bearers of the names, most statements first; all near, if no hint's words apply."""
     borne: dict[Meant, list[_Bearer]] = {}
     for name in meant:
         most = _TOLD_APART if name.hint else MAX_BEARERS

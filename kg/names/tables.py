@@ -185,8 +185,7 @@ class NameTables:
         self._connection.executemany("INSERT INTO staging.used VALUES (?, ?)", used)
 
     def finish(self, usage: dict[str, int], sampled: Mapping[str, Sequence[Sampled]]) -> NameCounts:
-        """Make the tables that are searched. `usage`: how often each property is used; `sampled`:
-        some statements of each."""
+        """Make the tables that are searched. `usage` and `sampled`: of each property."""
         self._run(ADD_USED)
         self._add_predicates(usage)
         self._stage_members()

@@ -40,16 +40,13 @@ WAIT = 3
 _FEWEST, _MOST = 2, 8
 _STARTING_SECONDS = 120.0
 _CLOSING_SECONDS = 60.0
-_LONGEST_WAIT = 1e6
-"""Seconds; the system takes no more milliseconds than fit 31 bits."""
-
+_LONGEST_WAIT = 1e6  # seconds; the system takes no more milliseconds than fit 31 bits
 _LATE = "There was no time left to find out why nothing matches."
 
 
 class _Keeper:
-    """The process that forks query processes, leader of their group. It loads at once. It has its
-    own session, so that Ctrl-C reaches only the host, and ends with the host, because it reads the
-    socket that the host holds."""
+    """The process that forks query processes, leader of their group. Its session is its own, so
+    that Ctrl-C reaches only the host; it ends with the host, whose socket it reads."""
 
     def __init__(self, folder: Path | None, memory: int, in_memory: int, sha256: str) -> None:
         self.control, theirs = socket.socketpair()
@@ -65,7 +62,6 @@ class _Keeper:
             )
 
     def close(self) -> None:
-        """Kill all processes, and wait until the keeper is gone."""
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -73,8 +69,6 @@ class _Keeper:
 
 
 class _QueryProcess:
-    """A process that answers one query at a time."""
-
     def __init__(self, keeper: _Keeper) -> None:
         """Raises KgError if it cannot open the graph, EOFError or OSError if the keeper died."""
         ours, theirs = socket.socketpair()
@@ -116,9 +110,8 @@ class _QueryProcess:
 
 
 class _Turns:
-    """Query processes that threads take and give back, None where one must be started; the longest
-    waiting thread is served first. A lock or a queue may serve a thread that arrives just when
-    something is given back, and let another starve."""
+    """Query processes that threads take and give back, None where one must be started. The longest
+    waiting thread comes first: with a lock or a queue, others could overtake it again and again."""
 
     def __init__(self, count: int) -> None:
         self._free: deque[_QueryProcess | None] = deque([None] * count)
@@ -142,7 +135,6 @@ class _Turns:
             raise
 
     def give(self, process: _QueryProcess | None) -> None:
-        """Give back what was taken, or None in its place."""
         with self._lock:
             while self._waiting:
                 turn = self._waiting.popleft()
@@ -154,8 +146,7 @@ class _Turns:
 
 class Pool:
     """Query processes over one graph folder, or over none: then they only prepare queries. Without
-    `workers`, as many as there are processors, at least 2 and at most 8. `sha256`: of the graph
-    that the folder must still hold whenever a process opens it."""
+    `workers`, one a processor, 2 to 8. `sha256`: of the graph that the folder must still hold."""
 
     def __init__(
         self,
@@ -177,9 +168,8 @@ class Pool:
         self._turns = _Turns(self._workers)
 
     def query(self, sparql: str, seconds: float) -> QueryResult:
-        """A query's rows, and if there are none, why. Raises KgError. `seconds` limit the query and
-        the explanation. Before that it waits for a free process for three times as long: with many
-        concurrent queries, most take far less than they may."""
+        """A query's rows, and if there are none, why. Raises KgError. `seconds` limit query and
+        explanation, and three times as long the wait: most take far less than they may."""
         answer = cast(QueryResult, self._ask(sparql, seconds, WAIT * seconds))
         rows = (tuple(None if cell is None else Term(*cell) for cell in r) for r in answer.rows)
         return replace(answer, rows=tuple(rows))

@@ -33,14 +33,12 @@ MAX_ANSWER = 8 * 2**20
 """Bytes of the rows in JSON; those after that are left out."""
 
 MAX_LABELS = 16 * 2**20
-"""Bytes of all labels in JSON; those after that are left out: ten labels of 300 characters in each
-of 1,000 rows fit, in whatever script."""
+"""Bytes of all labels in JSON, the rest is left out: ten of 300 characters in 1,000 rows fit."""
 
 
 def run(store: Store, names: NameIndex, prepared: Prepared) -> QueryResult:
     """Run a query; the rows' labels beside them, and what it names that the graph lacks. Terms are
-    plain tuples of their fields, which pickle ten times as fast. Raises KgError if Oxigraph cannot
-    parse or evaluate the query, or read the store."""
+    tuples, which pickle faster. Raises KgError for what Oxigraph cannot parse, evaluate or read."""
     boolean = None
     variables: tuple[str, ...] = ()
     rows: list[tuple[Any, ...]] = []
@@ -57,13 +55,12 @@ def run(store: Store, names: NameIndex, prepared: Prepared) -> QueryResult:
     except SyntaxError as error:
         raise KgError("syntax", f"The query could not be read: {error.msg}") from None
     except OSError:
-        raise KgError(
-            "damaged", "The graph's store cannot be read: the user must build the graph again."
-        ) from None
+        message = "The graph's store cannot be read: the user must build the graph again."
+        raise KgError("damaged", message) from None
     except (ValueError, RuntimeError) as error:
         raise KgError("resources", f"The query could not be evaluated: {error}") from None
     iris = {cell[0] for row in rows for cell in row if cell is not None and cell[1] == "iri"}
-    notes = [cut(note) for note in unknown_mentions(prepared, names)]
+    notes = [cut(note) for note in _unknown_ids(prepared.mentioned, prepared, names)]
     if not complete and not rows:
         notes.append("The first row alone is too long: ask for fewer columns.")
     labels = short_labels(names.labels(iris))
@@ -84,7 +81,6 @@ def short_labels(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _bounded(solutions: Iterable[Any], width: int) -> tuple[list[tuple[Any, ...]], bool]:
-    """Rows in order, and whether that is all of them."""
     rows: list[tuple[Any, ...]] = []
     size = 0
     for solution in islice(solutions, MAX_ROWS + 1):
@@ -123,15 +119,10 @@ def _holds(store: Store, *patterns: str) -> bool:
     return bool(store.query(f"ASK {{ {' . '.join(patterns)} }}"))
 
 
-def _hint(pattern: str, store: Store, names: NameIndex) -> str:
-    """A sentence or two on what to try; "" if nothing is known. `pattern` has full IRIs."""
-    parts = _TRIPLE.fullmatch(pattern)
-    return next(_hints(store, names, *parts.groups()), "") if parts else ""
-
-
 def _hints(
     store: Store, names: NameIndex, subject: str, predicate: str, object: str
 ) -> Iterator[str]:
+    """Sentences on what to try; IRIs are written in full."""
     for number in _PROPERTY_AS_THING.findall(predicate):
         yield f"wd:{number} is the property itself; to ask for its values write wdt:{number}."
     for number in _ITEM_AS_PROPERTY.findall(f"{subject} {predicate} {object}"):
@@ -171,18 +162,13 @@ _MOST_BRANCHES = 12
 _NO_WORDS = {"label", "item", "entity", "value", "property", "id", "name", "x", "y"}
 
 
-def unknown_mentions(prepared: Prepared, names: NameIndex) -> list[str]:
-    """The numbers in the query that the graph lacks: a sentence each for the first three."""
-    return _unknown_numbers(prepared.mentioned, prepared, names)
-
-
 def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
     """Sentences that say why a query has no row. Raises KgError("unknown") if it cannot have one,
     because a required pattern matches nothing and names a number that the graph lacks."""
     patterns = prepared.patterns[:_MOST_PATTERNS]
     barren = [i for i, pattern in enumerate(patterns) if not _holds(store, pattern)]
     needed = [mention for mention in prepared.mentioned if mention.pattern in barren]
-    if fatal := _unknown_numbers(needed, prepared, names):
+    if fatal := _unknown_ids(needed, prepared, names):
         raise KgError("unknown", " ".join(fatal))
     if barren:
         return [_alone(patterns[i], store, names) for i in barren[:MAX_SENTENCES]]
@@ -192,7 +178,6 @@ def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> lis
 
 
 def _explain_branches(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
-    """Sentences on what the sides of a UNION, or the only subquery, do not match."""
     sides = prepared.alternatives
     single = len(sides) == 1
     notes: list[str] = []
@@ -216,7 +201,6 @@ def _explain_branches(prepared: Prepared, store: Store, names: NameIndex) -> lis
 
 
 def _left(prepared: Prepared, count: int) -> str:
-    """What can be said if everything that was tried matches."""
     if not count:
         return (
             "Nothing is left of what its parts match: run subqueries, UNION sides, and VALUES "
@@ -233,7 +217,9 @@ def _left(prepared: Prepared, count: int) -> str:
 
 
 def _alone(pattern: str, store: Store, names: NameIndex) -> str:
-    return f"`{shorten(pattern)}` matches nothing. {_hint(pattern, store, names)}".rstrip()
+    parts = _TRIPLE.fullmatch(pattern)
+    hint = next(_hints(store, names, *parts.groups()), "") if parts else ""
+    return f"`{shorten(pattern)}` matches nothing. {hint}".rstrip()
 
 
 def _clash(patterns: Sequence[str], store: Store) -> str:
@@ -248,9 +234,7 @@ def _clash(patterns: Sequence[str], store: Store) -> str:
     return ""
 
 
-def _unknown_numbers(
-    mentioned: Sequence[Mention], prepared: Prepared, names: NameIndex
-) -> list[str]:
+def _unknown_ids(mentioned: Sequence[Mention], prepared: Prepared, names: NameIndex) -> list[str]:
     """A sentence for each number that the graph lacks, at most three; then how many more."""
     first: dict[str, Mention] = {}
     for mention in mentioned:

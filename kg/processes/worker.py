@@ -32,8 +32,7 @@ from branchwise.kg.store import STORE_FOLDER, open_store, read_description, refu
 
 _PR_SET_PDEATHSIG = 1
 _OPENED_AT_ONCE = 9
-"""Tables that RocksDB opens with a store, however few handles it is given: a quarter of those that
-Oxigraph leaves to it, and Oxigraph wants 96 or more. It is 16 where there are enough of them."""
+"""Tables that RocksDB opens with a store, however few handles it is given (16 if it can)."""
 
 _WARM_UP = (
     """SELECT ?film ?filmLabel (COUNT(?cast) AS ?n) WHERE {
@@ -111,12 +110,7 @@ def _in_memory(folder: Path, most: int) -> Store | None:
 
 
 def _serve(
-    host: Connection,
-    keeper: int,
-    folder: Path | None,
-    store: Store | None,
-    memory: int,
-    sha256: str,
+    host: Connection, keeper: int, kg: Path | None, store: Store | None, memory: int, sha256: str
 ) -> None:
     """Answer one query after another until the host is gone.
 
@@ -130,7 +124,7 @@ def _serve(
         return
     _say(host, os.getpid())
     try:
-        opened = None if folder is None else _open(folder, store, sha256)
+        opened = None if kg is None else _open(kg, store, sha256)
     except KgError as error:
         _say(host, error)
         return
@@ -154,9 +148,8 @@ def _say(host: Connection, message: Any) -> None:
 
 
 def _open(folder: Path, store: Store | None, sha256: str) -> Opened:
-    """Open what is in the folder, entered first so that all of it is one graph's, whatever happens
-    to the folder's name meanwhile. Raises InputError, and KgError where it is another graph than
-    when the host opened it."""
+    """Open a folder, entered first so that all is one graph's, whatever happens to its name. Raises
+    InputError, and KgError where the host opened another graph."""
     os.chdir(folder)
     here = Path()
     opened = Opened(open_store(here) if store is None else store, NameIndex.open(here))
@@ -174,10 +167,10 @@ def _limit(memory: int, all_open: bool) -> None:
         limits[resource.RLIMIT_AS] = pages * resource.getpagesize() + memory
     if all_open or sum(1 for _ in Path(STORE_FOLDER).glob("*.sst")) <= _OPENED_AT_ONCE:
         limits[resource.RLIMIT_NOFILE] = 0
-    for what, value in limits.items():
-        _, most = resource.getrlimit(what)
+    for limit, value in limits.items():
+        _, most = resource.getrlimit(limit)
         value = value if most == resource.RLIM_INFINITY else min(value, most)
-        resource.setrlimit(what, (value, value))
+        resource.setrlimit(limit, (value, value))
 
 
 def _peak_bytes() -> int:
@@ -186,8 +179,7 @@ def _peak_bytes() -> int:
 
 
 def _answers(text: str, opened: Opened | None) -> Iterator[tuple[Any, bool]]:
-    """What answers a query, each with whether more follows: a result, then why it has no row. A
-    Prepared where no graph is open. An error is the last."""
+    """What answers a query (without a graph, a Prepared), each with whether more follows."""
     try:
         prepared = _prepared(text)
         if opened is None:
@@ -214,7 +206,6 @@ def _answers(text: str, opened: Opened | None) -> Iterator[tuple[Any, bool]]:
 
 @lru_cache(maxsize=256)
 def _prepared(text: str) -> Prepared:
-    """The prepared query. Models repeat queries, and parsing is most of a short one's time."""
     return prepare(text)
 
 

@@ -95,9 +95,9 @@ class HostClient:
         """The answer, of status 200 to 299.
 
         What may pass (5xx, a lost connection) is tried `attempts` times; a server that asks for
-        time (429) is left alone by all, and asked again where the deadline (of `time.monotonic`)
-        allows it. With one attempt neither is waited for. Redirects within the host are followed.
-        Raises KgError.
+        time (429) is left alone by all, and asked again within the deadline (`time.monotonic`).
+        With one attempt neither is waited for. Redirects within the host are followed. Raises
+        KgError.
         """
         pause, most = self._settings.pause, _MAX_WAITS if attempts > 1 else 1
         limit = self._settings.max_body_bytes

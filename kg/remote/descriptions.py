@@ -55,7 +55,31 @@ def as_matches(hits: Sequence[NameHit], select: RunSelect) -> list[Match]:
     """The hits in their order, with their facts where the endpoint tells them in time."""
     facts: dict[str, EntityFacts] = defaultdict(EntityFacts)
     with suppress(KgError):
-        _read_texts(hits, select, facts)
+        # Labels, descriptions, and types; occupations are added, since "human" says little.
+        paths = {
+            _LABEL: "rdfs:label|skos:prefLabel",
+            _DESCRIPTION: "schema:description|rdfs:comment",
+            _TYPE: "(wdt:P31|rdf:type)/rdfs:label",
+            _OCCUPATION: "wdt:P106/rdfs:label",
+        }
+        ways = " UNION ".join(
+            f'{{ ?thing {path} ?text . BIND("{part}" AS ?what) {english_only("?text")} }}'
+            for part, path in paths.items()
+        )
+        given = f"VALUES ?thing {{ {iri_list(hit.iri for hit in hits)} }}"
+        answer = select(f"{PREFIXES}SELECT DISTINCT ?thing ?what ?text WHERE {{ {given} {ways} }}")
+        cells = answer.cells("thing", "what", "text")
+        rows = [(subject, part, text) for subject, part, text in cells if subject and part and text]
+        for subject, part, text in sorted(
+            rows, key=lambda row: (row[1].value, language_rank(row[2].language), row[2].value)
+        ):
+            known = facts[subject.value]
+            if part.value == _LABEL:
+                known.label = known.label or text.value
+            elif part.value == _DESCRIPTION:
+                known.description = known.description or text.value
+            elif text.value not in known.types:
+                known.types.append(text.value)
     with suppress(KgError):
         _count_statements(hits, select, facts)
     return [
@@ -82,37 +106,6 @@ def together(hits: Iterable[NameHit]) -> list[NameHit]:
     return [hit for group in groups.values() for hit in group.values()]
 
 
-def _read_texts(hits: Sequence[NameHit], select: RunSelect, facts: dict[str, EntityFacts]) -> None:
-    """Labels, descriptions, and types; occupations are added, since "human" says little."""
-    paths = {
-        _LABEL: "rdfs:label|skos:prefLabel",
-        _DESCRIPTION: "schema:description|rdfs:comment",
-        _TYPE: "(wdt:P31|rdf:type)/rdfs:label",
-        _OCCUPATION: "wdt:P106/rdfs:label",
-    }
-    ways = " UNION ".join(
-        f'{{ ?thing {path} ?text . BIND("{what}" AS ?what) {english_only("?text")} }}'
-        for what, path in paths.items()
-    )
-    things = iri_list(hit.iri for hit in hits)
-    answer = select(
-        f"{PREFIXES}SELECT DISTINCT ?thing ?what ?text WHERE {{ "
-        f"VALUES ?thing {{ {things} }} {ways} }}"
-    )
-    cells = answer.cells("thing", "what", "text")
-    rows = [(thing, what, text) for thing, what, text in cells if thing and what and text]
-    for thing, what, text in sorted(
-        rows, key=lambda row: (row[1].value, language_rank(row[2].language), row[2].value)
-    ):
-        known = facts[thing.value]
-        if what.value == _LABEL:
-            known.label = known.label or text.value
-        elif what.value == _DESCRIPTION:
-            known.description = known.description or text.value
-        elif text.value not in known.types:
-            known.types.append(text.value)
-
-
 def _count_statements(
     hits: Sequence[NameHit], select: RunSelect, facts: dict[str, EntityFacts]
 ) -> None:
@@ -125,11 +118,11 @@ def _count_statements(
         "FILTER(?p NOT IN (rdfs:label, rdfs:comment, skos:altLabel, skos:prefLabel, "
         "schema:name, schema:description, schema:alternateName)) } GROUP BY ?thing"
     )
-    for thing, *numbers in answer.cells("thing", "direct", "full", "all"):
-        if thing and all(number and _COUNT.fullmatch(number.value) for number in numbers):
+    for subject, *numbers in answer.cells("thing", "direct", "full", "all"):
+        if subject and all(number and _COUNT.fullmatch(number.value) for number in numbers):
             direct, full, every = (int(number.value) for number in numbers if number)
-            on_wikidata = short_id(thing.value) != thing.value
-            facts[thing.value].statements = max(direct, full) or (0 if on_wikidata else every)
+            on_wikidata = short_id(subject.value) != subject.value
+            facts[subject.value].statements = max(direct, full) or (0 if on_wikidata else every)
 
 
 MAX_LABELS = 100
@@ -146,8 +139,7 @@ def unlabelled(answer: QueryResult) -> list[str]:
 
 
 def labels_of(iris: Iterable[str], select: RunSelect) -> dict[str, str]:
-    """English labels by IRI, with one query. Raises KgError. A predicate of Wikidata's (wdt:P57)
-    has the label of its property."""
+    """English labels by IRI (of wdt:P57, its property's), with one query. Raises KgError."""
     entities = {iri: _entity(iri) for iri in iris}
     values = iri_list(dict.fromkeys(filter(None, entities.values())))
     if not values:
@@ -157,15 +149,14 @@ def labels_of(iris: Iterable[str], select: RunSelect) -> dict[str, str]:
         f"?thing rdfs:label|skos:prefLabel ?label . {english_only('?label')} }}"
     )
     best: dict[str, tuple[int, str]] = {}
-    for thing, label in answer.cells("thing", "label"):
-        if thing and label:
-            candidate = (language_rank(label.language), label.value)
-            best[thing.value] = min(candidate, best.get(thing.value, candidate))
+    for entity_term, label in answer.cells("thing", "label"):
+        if entity_term and label:
+            candidate, iri = (language_rank(label.language), label.value), entity_term.value
+            best[iri] = min(candidate, best.get(iri, candidate))
     return {iri: best[entity][1] for iri, entity in entities.items() if entity in best}
 
 
 def _entity(iri: str) -> str | None:
-    """The entity that has the label; None if there cannot be one."""
     predicate = wikidata_predicate(iri)
     if predicate:
         return ENTITY + predicate.property
@@ -177,9 +168,8 @@ _MOST_KNOWN = 100_000
 
 
 class ClassSizes:
-    """Sizes of the classes of one graph. Safe to use from any thread. If a query fails (a large
-    class may take an endpoint too long), nothing more is asked: sizes help to choose, and no search
-    should wait for them twice."""
+    """Sizes of the classes of one graph, for any thread. Once a query fails (a large class may take
+    too long), nothing more is asked: no search should wait for sizes twice."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
@@ -235,8 +225,6 @@ def explain_emptiness(prepared: "Prepared", select: RunSelect) -> tuple[str, ...
 
 
 class _Asks:
-    """The questions that one explanation may ask."""
-
     def __init__(self, select: RunSelect) -> None:
         self._select = select
         self.left = MAX_ASKS
@@ -258,9 +246,8 @@ def _barren(prepared: "Prepared", asks: _Asks) -> str:
             return f"`{shorten(pattern)}` matches nothing."
     for count in range(2, len(patterns) + 1):
         if not asks.left:
-            return (
-                "Each triple pattern alone matches something, but perhaps not all of them together."
-            )
+            alone = "Each triple pattern alone matches something"
+            return f"{alone}, but perhaps not all of them together."
         if not asks.holds(patterns[:count]):
             return (
                 f"`{shorten(patterns[count - 1])}` matches nothing that the "
@@ -270,7 +257,6 @@ def _barren(prepared: "Prepared", asks: _Asks) -> str:
 
 
 def _barren_sides(prepared: "Prepared", asks: _Asks) -> str:
-    """The sides of a UNION, or the only subquery, of which the patterns match nothing."""
     sides = [(number, side) for number, side in enumerate(prepared.alternatives, 1) if side]
     asked = sides[: asks.left]
     barren = [(number, side) for number, side in asked if not asks.holds(side)]
@@ -278,9 +264,8 @@ def _barren_sides(prepared: "Prepared", asks: _Asks) -> str:
         return ""
     if len(prepared.alternatives) == 1:
         return f"In the subquery `{shorten(' . '.join(barren[0][1]))}` matches nothing."
-    named = "; ".join(
-        f"side {number}, `{shorten(' . '.join(side))}`" for number, side in barren[:MAX_SENTENCES]
-    )
+    first = barren[:MAX_SENTENCES]
+    named = "; ".join(f"side {number}, `{shorten(' . '.join(side))}`" for number, side in first)
     more = len(barren) - MAX_SENTENCES
     every = len(barren) == len(prepared.alternatives)
     return (
@@ -290,7 +275,6 @@ def _barren_sides(prepared: "Prepared", asks: _Asks) -> str:
 
 
 def _matching(prepared: "Prepared") -> str:
-    """The explanation if every part by itself matches."""
     if not prepared.patterns:
         return (
             "Nothing is left of what its parts match: run subqueries, UNION sides, and VALUES "

@@ -57,9 +57,8 @@ class EntityApi:
 def search_wikibase(
     api: EntityApi, select: RunSelect, text: str, kind: SearchKind, limit: int, deadline: float
 ) -> list[Match]:
-    """Things whose label or alias begins with `text`, else those that a full-text search finds.
-    Types and numbers of statements come from the endpoint, and are left out where it fails. Raises
-    KgError."""
+    """Things whose label or alias begins with `text`, else those of a full-text search, with types
+    and numbers of statements where the endpoint tells them. Raises KgError."""
     text = searchable(text)
     limit = max(1, min(limit, 50))
     hits = list(_by_name(api, text, kind, limit, deadline))
@@ -217,8 +216,7 @@ def _containing(select: RunSelect, kind: SearchKind, parts: list[str], how: str)
 
 
 def _label_match(select: RunSelect, kind: SearchKind, given: str, tests: str) -> list[NameHit]:
-    """Things of the kind with their names. What is given goes first: some servers keep the order.
-    An item is anything that is not a property."""
+    # What is given goes first: some servers keep the order.
     if kind == "property":
         given += f" VALUES ?class {{ {_PROPERTY_CLASSES} }}"
         typed = "?thing rdf:type ?class ."
@@ -230,7 +228,7 @@ def _label_match(select: RunSelect, kind: SearchKind, given: str, tests: str) ->
         f"?thing ?naming ?name . {typed} {tests} }} LIMIT {_MOST_ROWS}"
     )
     return [
-        NameHit(thing.value, name.value)
-        for thing, name in answer.cells("thing", "name")
-        if thing and name and thing.kind == "iri"
+        NameHit(subject.value, name.value)
+        for subject, name in answer.cells("thing", "name")
+        if subject and name and subject.kind == "iri"
     ]

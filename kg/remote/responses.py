@@ -135,15 +135,12 @@ def _refusal(reply: HttpReply) -> KgError:
 def too_busy(seconds: float | None) -> RetryLaterError:
     """A 429, or a 503 that says when to come back. Without a time, a second is assumed."""
     named = f"to wait {seconds:.0f} seconds" if seconds is not None else "to wait"
-    message = (
-        f"The endpoint asks {named} before the next query; go on with the other tools meanwhile."
-    )
-    return RetryLaterError("busy", message, 1.0 if seconds is None else seconds)
+    message = f"The endpoint asks {named} before the next query; go on with the other tools"
+    return RetryLaterError("busy", f"{message} meanwhile.", 1.0 if seconds is None else seconds)
 
 
 def asked_wait(reply: HttpReply) -> float | None:
-    """Seconds that the server asked to wait, or None. Wikidata's servers also write "Please retry
-    in 9 seconds" into the page itself."""
+    """Seconds that the server asked to wait, in a header or, as Wikidata's, the page; or None."""
     asked = retry_after(reply.headers)
     written = re.search(rb"retry in (\d{1,6}) seconds", reply.body)
     return float(written[1]) if asked is None and written else asked
@@ -249,11 +246,10 @@ def read_json(reply: HttpReply) -> Any:
 def not_results(reply: HttpReply) -> KgError:
     """The error for an answer of another kind, such as a login page or a query editor."""
     html = reply.media_type in ("text/html", "application/xhtml+xml")
-    what = "a web page" if html else "something else"
     return KgError(
         "endpoint",
-        f"The endpoint sent {what} instead of results; the user must give the address of the "
-        "SPARQL endpoint itself. Go on with the other tools.",
+        f"The endpoint sent {'a web page' if html else 'something else'} instead of results; the "
+        "user must give the address of the SPARQL endpoint itself. Go on with the other tools.",
     )
 
 
@@ -271,8 +267,8 @@ def read_boolean(reply: HttpReply) -> QueryResult:
 def _boolean(reply: HttpReply) -> bool | None:
     if reply.media_type not in JSON_TYPES:
         tagged = _XML_BOOLEAN.search(reply.body[:2_000])
-        said = tagged[1] if tagged else reply.body[:20].strip()
-        value = _BOOLEANS.get(said.decode(errors="replace").lower())
+        word = tagged[1] if tagged else reply.body[:20].strip()
+        value = _BOOLEANS.get(word.decode(errors="replace").lower())
         if value is None or not reply.whole:
             raise not_results(reply)
         return value

@@ -46,8 +46,7 @@ class Supply(NamedTuple):
 
 
 class Labels:
-    """Writes the look-ups for all selects of a query into `edits`. `taken`: names of variables that
-    are in use."""
+    """Writes look-ups for all selects of a query into `edits`. `taken`: variables in use."""
 
     def __init__(self, edits: Edits, taken: set[str], languages: tuple[str, ...]) -> None:
         self.edits = edits
@@ -84,12 +83,10 @@ class Labels:
                 self.edits.insert(select.keys_end, f" ?{name}")
 
     def _in_where(self, select: SelectQuery, visible: set[str]) -> list[str]:
-        """Labels that are columns, or read by the select or directly in its group."""
         tokens = (*select.plain, *select.reads, *select.ordered, *select.where.reads)
         supplied = []
         for name in sorted({token.text[1:] for token in tokens} - visible):
-            supply = _wanted(name, visible)
-            if supply is not None:
+            if supply := _wanted(name, visible):
                 self._write(select.where, supply)
                 supplied.append(name)
         return supplied
@@ -115,14 +112,12 @@ class Labels:
         """Labels that only FILTERs and BINDs of this inner group read, under names of its own."""
         visible = group.visible()
         for name in sorted({t.text[1:] for t in group.reads} - set(visible)):
-            supply = _wanted(name, set(visible))
-            if supply is None:
-                continue
-            own = self._fresh(name)
-            self._write(group, supply._replace(name=own), group.before.get(name))
-            for token in group.reads:
-                if token.text[1:] == name:
-                    self.edits.replace(token.start, token.end, f"?{own}")
+            if supply := _wanted(name, set(visible)):
+                own = self._fresh(name)
+                self._write(group, supply._replace(name=own), group.before.get(name))
+                for token in group.reads:
+                    if token.text[1:] == name:
+                        self.edits.replace(token.start, token.end, f"?{own}")
 
     def _write(self, group: GroupPattern, supply: Supply, before: int | None = None) -> None:
         before = group.before.get(supply.name, before)
@@ -132,8 +127,7 @@ class Labels:
             self._look_up(group, supply, before)
 
     def _rows(self, group: GroupPattern, first: int) -> str:
-        """A copy of what is in a group, without the FILTERs that read labels that are looked up: it
-        finds all that the group finds, and may find more."""
+        """A copy of a group without FILTERs on labels: it finds what the group finds, or more."""
         others = [
             Edit(*span, "FILTER(true)")
             for inside in _joined(group)
@@ -149,10 +143,8 @@ class Labels:
         if subject.startswith("?") and subject[1:] not in group.certain(before):
             subject = f"?{self._fresh(supply.name)}"
             opening = f"BIND(COALESCE({supply.subject}, {_NOTHING}) AS {subject}) "
-        if rows is None:
-            lookup = self._first(supply, subject)
-        else:
-            lookup = self._aliases(rows, supply, subject)
+        aliases = rows is not None and self._aliases(rows, supply, subject)
+        lookup = aliases or self._first(supply, subject)
         self._written += len(lookup)
         check_size(self._written)
         at = group.end - 1 if before is None else before
@@ -167,8 +159,7 @@ class Labels:
                 f"FILTER({_in_language(choices[-1], wanted)}) }}"
             )
         if supply.predicate == _PREDICATES["Label"]:
-            # COALESCE says the same, but Virtuoso (7.2) gives rows the values of others where its
-            # last part is a REPLACE and a FILTER reads it.
+            # As COALESCE, which Virtuoso (7.2) mistakes where a FILTER reads its last part.
             value = _LAST_PART.replace("?x", supply.subject)
             for variable in reversed(choices):
                 value = f"IF(BOUND({variable}), {variable}, {value})"

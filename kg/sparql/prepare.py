@@ -14,7 +14,6 @@ And what SPARQL 1.1 allows and not every parser does: a space before a path's `*
 """
 
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
@@ -59,8 +58,7 @@ _NUMBERED = re.compile(r"http://www\.wikidata\.org/(?:entity/|prop/(?:[a-z-]+/)*
 
 
 class Mention(NamedTuple):
-    """A Wikidata number in a query. `pattern`: of the required pattern that it is in, None
-    elsewhere. `variables`: in the same triple pattern."""
+    """A Wikidata number in a query, with its required `pattern` and its triple's `variables`."""
 
     id: str
     iri: str
@@ -86,9 +84,10 @@ def alternatives(where: GroupPattern) -> list[list[Triple]]:
     outside = {name for triple in required(where) for name in triple.variables}
     first = next((group for group in groups if group.kind == "union"), None)
     if first is not None and first.parent is not None:
+        # The branches after it begin with the word UNION.
         later = first.parent.groups[first.parent.groups.index(first) + 1 :]
-        sides = (first, *_branches(later))
-        return [way for side in sides for way in _within(side, outside)]
+        others = takewhile(lambda group: group.kind == "union" and group.head < group.start, later)
+        return [way for side in (first, *others) for way in _within(side, outside)]
     selects = [group for group in groups if group.select is not None]
     return _within(selects[0], outside) if len(selects) == 1 else []
 
@@ -104,14 +103,8 @@ def _joined(where: GroupPattern) -> list[GroupPattern]:
     return groups
 
 
-def _branches(groups: list[GroupPattern]) -> Iterator[GroupPattern]:
-    """The groups that begin with the word UNION, up to the first that does not."""
-    return takewhile(lambda group: group.kind == "union" and group.head < group.start, groups)
-
-
 def _within(group: GroupPattern, outside: set[str]) -> list[list[Triple]]:
-    """The patterns of a branch or subselect, each way to match it. A variable that a subselect
-    keeps to itself is another than the one of that name outside of it, and gets another name."""
+    """The patterns of a branch or subselect, each way to match it, hidden variables renamed."""
     inside = group if group.select is None else group.select.where
     patterns = required(inside)
     ways = [patterns] if patterns else alternatives(inside) or [[]]
@@ -165,7 +158,18 @@ def to_standard(edits: Edits, tokens: list[Token], reader: Reader) -> None:
         edits.replace(start, end)
     for at in range(1, len(tokens) - 2):
         if tokens[at].kind == "string":
-            _instant(edits, tokens, at, reader.names)
+            # Write a literal, or the text in a cast, as an instant where one is meant.
+            string = tokens[at]
+            typed = reader.names.iri(tokens[at + 2]) if tokens[at + 1].says("^^") else None
+            cast = tokens[at - 1].says("(") and reader.names.iri(tokens[at - 2]) == INSTANT
+            whole = whole_instant(string.text)
+            if (typed == INSTANT or cast) and whole != string.text:
+                edits.replace(string.start, string.end, whole)
+            elif typed == DAY and is_day(string.text):
+                other = _compared(tokens, at)
+                if other is not None:
+                    edits.replace(string.start, tokens[at + 2].end, f"{whole}^^<{INSTANT}>")
+                    edits.replace(other.start, other.end, f"<{INSTANT}>({other.text})")
         elif tokens[at].says("GROUP_CONCAT") and tokens[at + 1].says("("):
             _texts(edits, tokens, at + 2)
     write_plainly(edits, tokens)
@@ -196,14 +200,12 @@ def _texts(edits: Edits, tokens: list[Token], at: int) -> None:
 
 
 def _end(tokens: list[Token], at: int) -> int:
-    """Where the expression that begins at a token has ended."""
     while tokens[at].kind != "end" and not tokens[at].says(",", ";", ")"):
         at = _closing(tokens, at) + 1
     return at
 
 
 def _closing(tokens: list[Token], at: int) -> int:
-    """The bracket that closes the one at a token; the token itself where it opens none."""
     level = 0
     for number, token in enumerate(tokens[at:], at):
         level += token.says("(") - token.says(")")
@@ -212,23 +214,7 @@ def _closing(tokens: list[Token], at: int) -> int:
     return len(tokens) - 2
 
 
-def _instant(edits: Edits, tokens: list[Token], at: int, names: QueryPrefixes) -> None:
-    """Write a literal, or the text in a cast, as an instant where one is meant."""
-    string = tokens[at]
-    typed = names.iri(tokens[at + 2]) if tokens[at + 1].says("^^") else None
-    cast = tokens[at - 1].says("(") and names.iri(tokens[at - 2]) == INSTANT
-    whole = whole_instant(string.text)
-    if (typed == INSTANT or cast) and whole != string.text:
-        edits.replace(string.start, string.end, whole)
-    elif typed == DAY and is_day(string.text):
-        other = _compared(tokens, at)
-        if other is not None:
-            edits.replace(string.start, tokens[at + 2].end, f"{whole}^^<{INSTANT}>")
-            edits.replace(other.start, other.end, f"<{INSTANT}>({other.text})")
-
-
 def _compared(tokens: list[Token], at: int) -> Token | None:
-    """The variable that a literal is compared with, alone."""
     before, after = tokens[max(0, at - 3) : at], tokens[at + 3 : at + 6]
     if len(before) == 3 and before[2].says(*_COMPARISONS) and before[1].kind == "variable":
         return before[1] if before[0].says("(", "&&", "||") else None
@@ -240,8 +226,7 @@ def _compared(tokens: list[Token], at: int) -> Token | None:
 QueryForm = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 _FENCE = re.compile(r"```(?:[a-zA-Z]*[ \t]*\n)?(.*?)(?:```|\Z)", re.DOTALL)
 _ESCAPE = re.compile(r"\\[uU][0-9A-Fa-f]{4}|(?<!\\)(?:\\\\)*\\[uU]")
-"""What some parser may expand once more, however many backslashes are before it: rdflib's takes
-`\\\\u0041` and `\\U0041` for an escape, too."""
+"""What some parser may expand once more: rdflib's takes `\\\\u0041` and `\\U0041` for escapes."""
 
 
 @dataclass(frozen=True)
@@ -253,11 +238,10 @@ class Prepared:
     those of the outermost group and of plain groups in it. `mentioned`: Wikidata numbers in it.
 
     `alternatives`: to explain an empty result where `patterns` says too little, the patterns of
-    each branch of the first UNION of these groups, else those of their only subselect. Every
-    solution matches all the patterns of one alternative, together with `patterns`; a variable that
-    a subselect hides is called otherwise than one outside. () where there is neither, and an
-    alternative () asks for no pattern (a branch of VALUES). A Wikidata number in them is a
-    `Mention` without `pattern`.
+    each branch of the first UNION of these groups, else those of their only subselect, of which
+    every solution matches one, together with `patterns`. Hidden variables have other names. ()
+    where there is neither; an alternative () asks for no pattern (a branch of VALUES). A Wikidata
+    number in them is a `Mention` without `pattern`.
     """
 
     text: str
@@ -296,11 +280,9 @@ def prepare(text: str) -> Prepared:
 
 
 def _tidy(text: str) -> str:
-    """The query without what models put around it, escapes of characters expanded."""
     if len(text.encode("utf-8", "replace")) > MAX_QUERY_BYTES:
-        raise KgError(
-            "refused", f"the query is longer than {MAX_QUERY_BYTES} bytes: ask for less at once"
-        )
+        message = f"the query is longer than {MAX_QUERY_BYTES} bytes: ask for less at once"
+        raise KgError("refused", message)
     fenced = _FENCE.search(text)
     text = (fenced[1] if fenced else text).lstrip("\ufeff").rstrip().rstrip(";")
     text = re.sub(r"\A\s*sparql\b(?!\s*:)", "", text, flags=re.IGNORECASE)
@@ -319,12 +301,9 @@ def _tidy(text: str) -> str:
 
 
 def _runnable(text: str, tokens: list[Token], comments: list[Span], reader: Reader) -> Edits:
-    """The edits that make a text run, its labels supplied. Raises KgError.
-
-    A text that parses without look-ups of labels and not with them runs without: a label is a
-    convenience. Errors are those of the text without, because its places are the asker's; so is
-    the tree, because rdflib's parser takes twice as long over the look-ups as over the rest.
-    """
+    """The edits that make a text run, its labels supplied. Raises KgError. Where look-ups of labels
+    do not parse, it runs without them. Errors have the places of the text without;
+    so has the tree: rdflib's parser takes twice as long over look-ups as over the rest."""
     plain = _edits(text, tokens, comments, reader)
     edits = _edits(text, tokens, comments, reader)
     # The innermost select gets its labels first.
@@ -345,7 +324,6 @@ def _runnable(text: str, tokens: list[Token], comments: list[Span], reader: Read
 
 
 def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader) -> Edits:
-    """What has to change in a text, but for labels."""
     edits = Edits(text)
     missing = reader.names.missing
     edits.insert(0, "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in sorted(missing.items())))
@@ -359,8 +337,8 @@ def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader)
 
 
 def _tree(edits: Edits) -> Any:
-    """rdflib's syntax tree of the new text. Raises KgError. The parser takes some thirty frames a
-    bracket: on a thread of its own it has as many as any, however deep its caller stands."""
+    """rdflib's syntax tree of the new text. Raises KgError. A thread of its own has frames for the
+    parser, which takes some thirty a bracket, however deep its caller stands."""
     from pyparsing import ParseBaseException
     from rdflib.plugins.sparql.parser import parseQuery
 
@@ -368,8 +346,7 @@ def _tree(edits: Edits) -> Any:
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(parseQuery, edits.apply()).result()
     except RecursionError:
-        raise KgError(
-            "resources", "the query nests too deep: write it with fewer brackets"
-        ) from None
+        message = "the query nests too deep: write it with fewer brackets"
+        raise KgError("resources", message) from None
     except ParseBaseException:
         raise not_sparql(edits.text) from None

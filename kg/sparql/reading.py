@@ -22,9 +22,8 @@ _TERMS = ("iri", "name", "variable", "blank", "string", "number")
 
 
 class Reader:
-    """Reads tokens once, from front to back. `selects`: all that it has met, outer ones first;
-    `patterns`: how many triple patterns; `removable`: what is not a pattern, from one character to
-    another."""
+    """Reads tokens once, from front to back. `selects`: all that it met, outer ones first;
+    `patterns`: how many triple patterns; `removable`: from where to where there is none."""
 
     def __init__(self, tokens: list[Token], names: QueryPrefixes) -> None:
         self.tokens = tokens
@@ -177,9 +176,7 @@ class Reader:
 
     def _expression(self, reads: list[Token], sets: list[str], group: GroupPattern) -> None:
         """What stands in parentheses; `EXISTS` groups in it become groups of `group`."""
-        if not self.accept("("):
-            return
-        level, after_as = 1, False
+        level, after_as = (1 if self.accept("(") else 0), False
         while level and self.here.kind != "end" and not self.here.says("}"):
             if self.here.says("{"):
                 self._child(group, "exists", self.here.start)
@@ -241,13 +238,12 @@ class Reader:
                 node = self._node(group)
                 if self.at == begin:
                     return
-                own = self.tokens[begin : self.at] if node[0] not in "_" else []
+                own = self.tokens[begin : self.at] if node[0] != "_" else []
                 tokens = (*head, *verb_tokens, *own)
                 text = f"{subject} {predicate} {node}"
                 self.patterns += 1
-                group.triples.append(
-                    Triple(text, subject, predicate, node, tokens, verb_tokens[0].start)
-                )
+                at = verb_tokens[0].start
+                group.triples.append(Triple(text, subject, predicate, node, tokens, at))
                 if not self.accept(","):
                     break
             if not self.accept(";"):
@@ -293,11 +289,8 @@ class Reader:
             return " ".join(self.names.full(token) for token in self.bracketed())
         if self.here.says("+", "-") and self.tokens[self.at + 1].kind == "number":
             return self.take().text + self.take().text
-        if self.here.kind in _TERMS or self.here.says("true", "false", "TRUE", "FALSE"):
-            return self._term()
-        return ""
-
-    def _term(self) -> str:
+        if not (self.here.kind in _TERMS or self.here.says("true", "false", "TRUE", "FALSE")):
+            return ""
         token = self.take()
         if token.kind == "variable":
             return f"?{token.text[1:]}"

@@ -30,9 +30,8 @@ from branchwise.kg.sparql.tokens import (
 def objection(text: str) -> str:
     """What Oxigraph's parser says against a query; "" where it has nothing to say.
 
-    The query is not evaluated: `Store.query` evaluates what it can at once, and would ask a server
-    for a SERVICE clause even on an empty store, so it is given options that it refuses, which it
-    looks at after parsing.
+    It is given options that it refuses after parsing: `Store.query` would evaluate what it can at
+    once, and ask a server for a SERVICE clause even on an empty store.
     """
     import pyoxigraph
 
@@ -52,8 +51,7 @@ _MISSING = (
     *("1", "1 1", "(1)", "1 AS ?v_", "= 1", "()", "{ }", "* { }", "{ ?v_ ?w_ ?u_ }"),
     *("BY ?v_", "EXISTS { }", "<a:b>", ": <a:b>"),
 )
-_FURTHEST = 40
-"""Tokens before the place that Oxigraph names at which a fault is looked for."""
+_FURTHEST = 40  # tokens before the place that Oxigraph names at which a fault is looked for
 _MOST_TOKENS = 600
 
 
@@ -105,18 +103,14 @@ _FOREIGN = {
 
 def remedy_at(tokens: list[Token], at: int) -> str:
     """What to do about the token `at`, the first that cannot stand where it does."""
-    for guess in _GUESSES:
-        remedy = guess(tokens, at)
-        if remedy:
-            return remedy
+    if remedy := next(filter(None, (guess(tokens, at) for guess in _GUESSES)), None):
+        return remedy
     token = tokens[at]
-    if token.kind == "end":
-        return "the query ends too early"
-    return f'"{token.text[:40]}" is unexpected here'
+    unexpected = f'"{token.text[:40]}" is unexpected here'
+    return "the query ends too early" if token.kind == "end" else unexpected
 
 
 def _foreign(tokens: list[Token], at: int) -> str:
-    """Words of other languages, and of this one where they cannot stand."""
     token, last = tokens[at], tokens[at - 1]
     if token.kind == "word" and token.text.upper() in _FOREIGN:
         return _FOREIGN[token.text.upper()]
@@ -164,9 +158,8 @@ def _misplaced(tokens: list[Token], at: int) -> str:
         return "put an expression and its name in parentheses: (COUNT(?x) AS ?n)"
     if last.says("AS") and token.kind == "variable":
         return f"{token.text} has a value already: choose a new name after AS"
-    for word in (token, last):
-        if word.says("DESC", "ASC"):
-            return f"write {word.text.upper()}(?x), around what is ordered by"
+    if word := next((word for word in (token, last) if word.says("DESC", "ASC")), None):
+        return f"write {word.text.upper()}(?x), around what is ordered by"
     if token.says("LIMIT", "ORDER", "GROUP", "HAVING", "OFFSET"):
         order = "in the order GROUP BY, HAVING, ORDER BY, LIMIT"
         return f'{token.text.upper()} belongs after the last "}}", {order}'
@@ -227,34 +220,24 @@ def syntax_error(text: str, offset: int, remedy: str) -> KgError:
 def check_escapes(text: str, tokens: list[Token]) -> None:
     """Refuse escapes in strings that SPARQL does not know, such as those of regular expressions."""
     for token in tokens:
-        at = wrong_escape(token)
-        if at is not None:
+        if (at := wrong_escape(token)) is not None:
             shown = text[at : at + 2] if text[at : at + 2].isprintable() else "\\"
-            remedy = f"write a backslash twice in a string: \\{shown}"
-            raise syntax_error(text, at, remedy)
+            raise syntax_error(text, at, f"write a backslash twice in a string: \\{shown}")
 
 
 def check_start(text: str, tokens: list[Token], names: QueryPrefixes) -> None:
     """Refuse text in which no query begins, and names with an undeclared prefix."""
     first = tokens[names.prologue_end]
     if not first.says(*FORMS):
-        what = "nothing" if first.kind == "end" else f'"{first.text[:40]}"'
+        begins = "nothing" if first.kind == "end" else f'"{first.text[:40]}"'
+        remedy = f"a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, not {begins}"
         if first.says("PREFIX", "BASE"):
             remedy = "a declaration is PREFIX name: <http://...>, with angle brackets"
-            raise syntax_error(text, first.start, remedy)
-        raise syntax_error(
-            text, first.start, f"a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, not {what}"
-        )
-    if names.unknown:
-        token = names.unknown[0]
-        prefix = token.text.partition(":")[0]
-        raise syntax_error(
-            text,
-            token.start,
-            f'the prefix "{prefix}:" is not declared. Known without PREFIX: '
-            + ", ".join(KNOWN)
-            + "; or write the IRI in full, <http://...>",
-        )
+        raise syntax_error(text, first.start, remedy)
+    for token in names.unknown:
+        declare = f'the prefix "{token.text.partition(":")[0]}:" is not declared'
+        known = f"Known without PREFIX: {', '.join(KNOWN)}; or write the IRI in full, <http://...>"
+        raise syntax_error(text, token.start, f"{declare}. {known}")
 
 
 def explain(edits: Edits, message: str, selects: list[SelectQuery]) -> KgError:
@@ -277,14 +260,12 @@ def explain(edits: Edits, message: str, selects: list[SelectQuery]) -> KgError:
 def not_sparql(text: str) -> KgError:
     """The error of a text that only Oxigraph can read."""
     for token, follows in pairwise(tokens_of(text)[0]):
-        beyond = token.says("LATERAL") or (token.text, follows.text) in (("<", "<"), ("!", "!"))
-        if beyond:
+        if token.says("LATERAL") or (token.text, follows.text) in (("<", "<"), ("!", "!")):
             return syntax_error(text, token.start, f'"{token.text}" here is not SPARQL 1.1')
     return KgError("syntax", "the query is not SPARQL 1.1: write it with simpler parts")
 
 
 def _meant(edits: Edits, offset: int, remedy: str, selects: list[SelectQuery]) -> KgError:
-    """The error of a query that is well formed and makes no sense."""
     if "{column}" not in remedy:
         return syntax_error(edits.text, edits.origin(offset), remedy)
     for select in selects:
@@ -319,38 +300,28 @@ _FUNCTION = (
 
 _CLAUSE = re.compile(r"(?i)(?<=s)e(?=rvice)|(?<=g)r(?=aph)|(?<=f)r(?=om)")
 _AMBIGUOUS = re.compile(r"<(?!https?://)[^>]*['#]")
-"""Here `?a<?b#>` is a variable and an IRI, as the longest match; other parsers may take it for a
-comparison and a comment, and what follows, up to a quotation mark, for what it is not."""
+"""`?a<?b#>` is a variable and an IRI here; to others it may be a comparison and a comment."""
 
 
 def check_depth(tokens: list[Token]) -> None:
     """Refuse what nests deeper than the parsers can follow. Raises KgError."""
     if depth(tokens) > MAX_DEPTH:
-        raise KgError(
-            "resources",
-            f"the query nests more than {MAX_DEPTH} brackets deep: "
-            "write it with fewer, or ask in several queries",
-        )
+        message = f"the query nests more than {MAX_DEPTH} brackets deep: write it with fewer"
+        raise KgError("resources", f"{message}, or ask in several queries")
 
 
 def check_steps(tokens: list[Token], patterns: int) -> None:
     """Refuse a query of too many patterns, with steps of paths. Raises KgError."""
     if patterns + sum(token.says("/") for token in tokens) > MAX_STEPS:
-        raise KgError(
-            "resources",
-            f"the query has more than {MAX_STEPS} triple patterns and steps of paths: "
-            "ask in several queries",
-        )
+        message = f"the query has more than {MAX_STEPS} triple patterns and steps of paths"
+        raise KgError("resources", f"{message}: ask in several queries")
 
 
 def check_size(characters: int) -> None:
     """Refuse a query that has become too long. Raises KgError."""
     if characters > MAX_PREPARED:
-        raise KgError(
-            "resources",
-            "the query asks for too many labels, descriptions and aliases at once: "
-            "leave some out, or ask in several queries",
-        )
+        message = "the query asks for too many labels, descriptions and aliases at once"
+        raise KgError("resources", f"{message}: leave some out, or ask in several queries")
 
 
 def check_tokens(tokens: list[Token], names: QueryPrefixes) -> None:
@@ -390,11 +361,8 @@ def check_reading(text: str) -> None:
 
 def check_tree(tree: Any) -> None:
     """Refuse the same, as rdflib's parser reads the text that will run. Raises KgError."""
-    prefixes = {
-        str(part.get("prefix") or ""): str(part.iri)
-        for part in tree[0]
-        if part.name == "PrefixDecl"
-    }
+    declared = (part for part in tree[0] if part.name == "PrefixDecl")
+    prefixes = {str(part.get("prefix") or ""): str(part.iri) for part in declared}
     for node in _nodes(tree):
         if node.name == "ServiceGraphPattern":
             _refuse(_ALONE)

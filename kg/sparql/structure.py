@@ -1,8 +1,7 @@
 """What a query is made of: prefixes, selects, groups, triple patterns; each knows where it stands.
 
-A reader that forgives: text that is no SPARQL gives some structure, and its errors are left to the
-parsers that check the grammar. What is needed here, and what their trees do not give, is where each
-part stands in the text.
+Text that is no SPARQL gives some structure, too: its errors are left to the parsers that check the
+grammar, whose trees do not say where each part stands.
 """
 
 import re
@@ -57,45 +56,35 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 class QueryPrefixes:
-    """How the names of one query are written in full. `declared`: the prefixes that the query
-    declares (the last declaration counts), with what it leaves to `KNOWN` beside them; `unknown`:
-    tokens whose prefix is in neither."""
+    """How a query's names are written in full. `declared`: its own prefixes (the last declaration
+    counts); `missing`: those of `KNOWN` that it uses; `unknown`: tokens with another."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.base = ""
         self.declared: dict[str, str] = {}
-        self.prologue_end = self._read_prologue(tokens)
         self.unknown: list[Token] = []
         self.missing: dict[str, str] = {}
-        for token in tokens[self.prologue_end :]:
-            self._note(token)
-
-    def _read_prologue(self, tokens: list[Token]) -> int:
         at = 0
         while True:
-            if tokens[at].says("BASE") and tokens[at + 1].kind == "iri":
+            kinds = [token.kind for token in tokens[at + 1 : at + 3]]
+            if tokens[at].says("BASE") and kinds[0] == "iri":
                 self.base = urljoin(self.base, tokens[at + 1].text[1:-1])
                 at += 2
-            elif tokens[at].says("PREFIX") and [t.kind for t in tokens[at + 1 : at + 3]] == [
-                "name",
-                "iri",
-            ]:
+            elif tokens[at].says("PREFIX") and kinds == ["name", "iri"]:
                 prefix = tokens[at + 1].text.removesuffix(":")
                 self.declared[prefix] = self._absolute(tokens[at + 2].text)
                 at += 3
             else:
-                return at
-
-    def _note(self, token: Token) -> None:
-        if token.kind != "name":
-            return
-        prefix = token.text.partition(":")[0]
-        if prefix in self.declared:
-            return
-        if prefix in KNOWN:
-            self.missing[prefix] = KNOWN[prefix]
-        else:
-            self.unknown.append(token)
+                break
+        self.prologue_end = at
+        for token in tokens[at:]:
+            prefix = token.text.partition(":")[0]
+            if token.kind != "name" or prefix in self.declared:
+                continue
+            if prefix in KNOWN:
+                self.missing[prefix] = KNOWN[prefix]
+            else:
+                self.unknown.append(token)
 
     def _absolute(self, bracketed: str) -> str:
         iri = bracketed[1:-1]
@@ -163,8 +152,7 @@ GroupKind = Literal["where", "plain", "optional", "union", "minus", "exists", "g
 
 @dataclass(frozen=True)
 class Triple:
-    """A triple pattern. `text`: with full IRIs; `tokens`: what it is written with; `start`: of its
-    property, in characters."""
+    """A triple pattern. `text`: with full IRIs; `tokens`: as written; `start`: of its property."""
 
     text: str
     subject: str
@@ -184,10 +172,9 @@ class GroupPattern:
     """What stands between two braces. `start`: of the first; `end`: past the last, in characters.
 
     `reads`: variables in its own FILTERs and BINDs; `before`: where the first BIND begins that
-    reads a variable; `sets`: variables that its BINDs and VALUES bind; `always`: those
-    that VALUES bind in every row; `head`: where the word before the first brace begins;
-    `open_before`: a triple pattern ends there, without a dot; `filters`: its FILTERs, with what
-    these read.
+    reads a variable; `sets`: variables that its BINDs and VALUES bind; `always`: those that VALUES
+    bind in every row; `head`: where the word before the first brace begins; `open_before`: a triple
+    pattern ends there, without a dot; `filters`: its FILTERs, with what these read.
     """
 
     kind: GroupKind

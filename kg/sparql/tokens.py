@@ -49,9 +49,9 @@ class Token(NamedTuple):
 
     def says(self, *words: str) -> bool:
         """Whether it is one of these keywords (given in capitals) or signs."""
-        return (self.text.upper() if self.kind == "word" else self.text) in words and (
-            self.kind in ("word", "sign")
-        )
+        if self.kind == "word":
+            return self.text.upper() in words
+        return self.kind == "sign" and self.text in words
 
 
 class Span(NamedTuple):
@@ -78,9 +78,8 @@ def expand_codepoints(text: str) -> str:
 
 
 def tokens_of(text: str) -> tuple[list[Token], list[Span]]:
-    """The tokens of a text, an "end" token last, and where its comments are. Characters that begin
-    no terminal come out as signs of one character; a string that does not end is its quotation mark
-    and what follows."""
+    """The tokens of a text, an "end" token last, and where its comments are. A character that
+    begins no terminal is a sign; a string that does not end, its mark and what follows."""
     tokens: list[Token] = []
     comments: list[Span] = []
     for match in _TOKEN.finditer(text):
@@ -134,7 +133,6 @@ class Edits:
         self._edits.append(Edit(at, at, text))
 
     def _pieces(self) -> list[tuple[int, str]]:
-        """Pieces of the new text, each with where it begins in the old one."""
         pieces: list[tuple[int, str]] = []
         at = 0
         for start, end, text in sorted(self._edits, key=lambda e: (e.start, e.end > e.start)):

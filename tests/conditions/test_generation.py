@@ -17,7 +17,7 @@ from branchwise.corpora.conditions.conditions_file import (
 from branchwise.corpora.conditions.question import PUBLISHED_MDCR
 from branchwise.corpora.loaders.mdcr import questions_of
 from branchwise.worlds.conditions.domain import DOMAINS, YOUR, Claim, can_hold, document_domain
-from branchwise.worlds.conditions.drafts import VOICES, required, told
+from branchwise.worlds.conditions.drafts import VOICES, first_person, required
 from branchwise.worlds.conditions.generate import (
     DraftSet,
     MdcrSettings,
@@ -214,8 +214,8 @@ def test_phrases_can_stand_in_every_sentence():
 )  # fmt: skip
 def test_a_phrase_in_each_voice(phrase, sentences):
     assert sentences == (
-        told(phrase, value=True),
-        told(phrase, value=False),
+        first_person(phrase, value=True),
+        first_person(phrase, value=False),
         *(required("one", [phrase], VOICE[start]) for start in ("You {", "Applicants m", "Only")),
     )
 

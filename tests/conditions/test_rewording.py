@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from branchwise.worlds.conditions.domain import DOMAINS, Claim, document_domain
-from branchwise.worlds.conditions.drafts import SHAPES, VOICES, required, told
+from branchwise.worlds.conditions.drafts import SHAPES, VOICES, first_person, required
 from branchwise.worlds.conditions.generate import MdcrSettings, draft_set
 from branchwise.worlds.conditions.rewording import RewordedLine, reword, slip
 
@@ -26,7 +26,7 @@ CHOIR = claim("scholarships/choir")
 
 
 def said(one: Claim, *, value: bool) -> RewordedLine:
-    return RewordedLine(told(one.phrases[0], value=value), (one,), person=True)
+    return RewordedLine(first_person(one.phrases[0], value=value), (one,), person=True)
 
 
 def asked(shape, *claims: Claim) -> RewordedLine:
@@ -100,7 +100,7 @@ def test_the_grammars_own_sentences_are_as_they_should_be():
     for one in CLAIMS:
         for phrase in one.phrases:
             for value in (True, False):
-                line = RewordedLine(told(phrase, value=value), (one,), person=True)
+                line = RewordedLine(first_person(phrase, value=value), (one,), person=True)
                 assert slip(line.text, line) is None, line.text
             for shape, count in SHAPES.items():
                 claims = (one, CHOIR, NURSING)[:count]

@@ -43,8 +43,7 @@ PUBLISHED_BALANCE = AnswerBalance(
     conditions=6.5,
     documents=2.7,
 )
-"""Of the published scholarships: 20 documents, and every second of their 517 scenarios, as `mdcr
-info` counts them."""
+"""Of the published scholarships (20 documents, every second of 517 scenarios), by `mdcr info`."""
 
 
 def answer_balance(conditions: ConditionsSet, questions: Sequence[Question]) -> AnswerBalance:

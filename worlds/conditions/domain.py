@@ -40,9 +40,8 @@ YOUR = "{your}"
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing that can be true of a person: that their value is one that it `means`, of all that
-    people can have ("" where they may have none). `facet` is its domain's; `names` stand in each of
-    its phrases: proper names, numbers, kinds of things."""
+    """One thing that can be true of a person: their value is one that it `means`, of all that
+    people can have ("": none). `names` (also numbers, kinds of things) stand in each phrase."""
 
     facet: str
     means: frozenset[str]
@@ -126,16 +125,16 @@ def document_domain(name: str) -> DocumentDomain:
     return DocumentDomain(declared, tuple(facets))
 
 
-def related(one: Claim, other: Claim) -> tuple[RelationKind, bool] | None:
-    """How two claims are related, and whether the first is the narrower one."""
-    if one.facet != other.facet:
+def related(first: Claim, second: Claim) -> tuple[RelationKind, bool] | None:
+    """How two claims are related, and whether the first is the narrower first."""
+    if first.facet != second.facet:
         return None
-    if one.means == other.means:
+    if first.means == second.means:
         return "equivalent", False
-    if one.means.isdisjoint(other.means):
+    if first.means.isdisjoint(second.means):
         return "conflicting", False
-    if one.means < other.means or one.means > other.means:
-        return "inclusive", one.means < other.means
+    if first.means < second.means or first.means > second.means:
+        return "inclusive", first.means < second.means
     return None
 
 
@@ -159,9 +158,9 @@ def _claims(facet: str, declared: _FacetDeclared) -> Iterator[Claim]:
                 ("at_least", declared.at_least, reached[place:]),
                 ("below", declared.below, reached[:place]),
             )
-            for direction, said, means in sides:
-                if said:
-                    phrases = tuple(phrase.replace("{}", threshold) for phrase in said)
+            for direction, patterns, means in sides:
+                if patterns:
+                    phrases = tuple(phrase.replace("{}", threshold) for phrase in patterns)
                     names = (threshold,)
                     yield Claim(facet, frozenset(means), values, phrases, keep, names, direction)
     elif declared.choices:

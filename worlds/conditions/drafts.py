@@ -18,6 +18,7 @@ from branchwise.corpora.conditions.documents import (
 from branchwise.worlds.conditions.domain import YOUR, Claim, DocumentDomain, DomainSection
 from branchwise.worlds.telling.prose import Alternatives, Placeholder, TemplatePart, parse
 
+_Element = Literal["p", "li"]
 Shape = Literal["one", "both", "either", "either_both"]
 """What a sentence says of its conditions: a / a AND b / a OR b / a OR (b AND c)."""
 SHAPES: dict[Shape, int] = {"one": 1, "both": 2, "either": 2, "either_both": 3}
@@ -53,7 +54,7 @@ class _Manner(NamedTuple):
     leads: tuple[str, ...]
     voices: tuple[Voice, ...]
     some: Voice
-    element: Literal["p", "li"] = "li"
+    element: _Element = "li"
 
 
 _SOME = (
@@ -96,7 +97,7 @@ def required(shape: Shape, phrases: Sequence[str], voice: Voice) -> str:
     return f"{sentence[0].upper()}{sentence[1:]}"
 
 
-def told(phrase: str, *, value: bool) -> str:
+def first_person(phrase: str, *, value: bool) -> str:
     """A sentence that someone says of themselves."""
     phrase = phrase.replace(YOUR, "my")
     if value:
@@ -153,8 +154,8 @@ class DraftDocument:
     def claims(self) -> dict[str, Claim]:
         return {
             name: claim
-            for place, sentence in enumerate(self.sentences)
-            for name, claim in zip(_names(place, sentence), sentence.claims, strict=True)
+            for index, sentence in enumerate(self.sentences)
+            for name, claim in zip(_names(index, sentence), sentence.claims, strict=True)
         }
 
     def reworded(self, texts: Sequence[str]) -> "DraftDocument":
@@ -207,34 +208,30 @@ def _stated(place: int, sentence: DraftSentence) -> Expression:
             return any_of(atoms[0], all_of(*atoms[1:]))
 
 
-_PER_DOCUMENT = (5, 8)
-"""Conditions of a document, alternatives among them."""
-_CORE = (4, 6)
-"""How many of them are about core facets. They are not among alternatives."""
+_PER_DOCUMENT = (5, 8)  # conditions of a document, alternatives among them
+_CORE = (4, 6)  # how many of them are about core facets. They are not among alternatives
 _SOME_SHARE, _TWO_WAYS = 0.5, 0.1
-"""The shares of documents that end in alternatives, and that have two lists of requirements, one of
-which is enough."""
+"""The shares of documents that end in alternatives, and that have two lists, one of them enough."""
 _SHAPES: dict[Shape, int] = {"one": 15, "both": 2, "either": 2, "either_both": 1}
 """How often a sentence has each; claims about core facets are never alternatives in it."""
 _Dealt = TypeVar("_Dealt")
 
 
 class _Deck(Generic[_Dealt]):
-    """Deals things in random order, each once before any comes again."""
+    """Deals cards in random order, each once before any comes again."""
 
-    def __init__(self, things: Iterable[_Dealt], rng: Random) -> None:
-        self._things, self._rng = tuple(things), rng
+    def __init__(self, cards: Iterable[_Dealt], rng: Random) -> None:
+        self._cards, self._rng = tuple(cards), rng
         self._left: list[_Dealt] = []
 
     def deal(self) -> _Dealt:
         if not self._left:
-            self._left = self._rng.sample(self._things, len(self._things))
+            self._left = self._rng.sample(self._cards, len(self._cards))
         return self._left.pop()
 
 
 class DocumentDraw:
-    """Draws a domain's documents. Each is about some facets, each once: no two of its claims are
-    related. No line around the conditions comes in two of them."""
+    """Draws a domain's documents, each about some facets, once each. No line comes in two."""
 
     def __init__(self, domain: DocumentDomain, rng: Random) -> None:
         self._texts, self._rng = domain.texts, rng
@@ -278,7 +275,6 @@ class DocumentDraw:
                     yield DraftSentence(line, section.element)
 
     def _blocks(self) -> Iterator[_Block]:
-        """What is all required; then, perhaps, alternatives."""
         manner = self._rng.choice(_MANNERS)
         wanted = self._rng.randint(*_PER_DOCUMENT)
         some = self._rng.randint(2, 3) if self._rng.random() < _SOME_SHARE else 0
@@ -286,12 +282,11 @@ class DocumentDraw:
         yield _Block(self._rng.choice(manner.leads), False, items)
         if some:
             claims = self._dealt(some, {c.facet for item in items for c in item.claims})
-            alternatives = (self._said("one", [claim], [manner.some], "li") for claim in claims)
+            alternatives = (self._sentence("one", [claim], [manner.some], "li") for claim in claims)
             yield _Block(self._rng.choice(_SOME), True, tuple(alternatives))
 
     def _two_ways(self) -> Iterator[_Block]:
-        """Two lists of sentences, one of which is enough."""
-        items = self._items(self._rng.randint(*_PER_DOCUMENT), (_THEY, *_DEMANDS[:2]), "li")
+        items = self._items(self._rng.randint(*_PER_DOCUMENT), (_THEY, *_DEMANDS[:2]))
         middle = len(items) // 2
         for way, part in (("first", items[:middle]), ("second", items[middle:])):
             lead = self._rng.choice(_LEADS) if len(part) > 1 else "This requirement must be met"
@@ -299,9 +294,8 @@ class DocumentDraw:
             yield _Block(f"{start}In the {way}, {lead[0].lower()}{lead[1:]}", False, part)
 
     def _items(
-        self, wanted: int, voices: Sequence[Voice], element: Literal["p", "li"]
+        self, wanted: int, voices: Sequence[Voice], element: _Element = "li"
     ) -> tuple[DraftSentence, ...]:
-        """Sentences that state so many conditions, in random order."""
         core = self._dealt(min(wanted, self._rng.randint(*_CORE)), (), is_core=True)
         claims = core + self._dealt(wanted - len(core), {claim.facet for claim in core})
         self._rng.shuffle(claims)
@@ -309,16 +303,14 @@ class DocumentDraw:
         while claims:
             shape: Shape = self._rng.choices(list(_SHAPES), list(_SHAPES.values()))[0]
             first = claims[: SHAPES[shape]]
-            if len(first) < SHAPES[shape] or (
-                shape.startswith("either") and any(claim in core for claim in first)
-            ):
+            denied = shape.startswith("either") and any(claim in core for claim in first)
+            if len(first) < SHAPES[shape] or denied:
                 shape, first = "one", claims[:1]
-            items.append(self._said(shape, first, voices, element))
+            items.append(self._sentence(shape, first, voices, element))
             del claims[: len(first)]
         return tuple(items)
 
     def _dealt(self, count: int, facets: Iterable[str], *, is_core: bool = False) -> list[Claim]:
-        """Claims about so many further facets."""
         known = set(facets)
         claims: list[Claim] = []
         while len(claims) < count:
@@ -328,12 +320,8 @@ class DocumentDraw:
                 claims.append(self._claims[facet].deal())
         return claims
 
-    def _said(
-        self,
-        shape: Shape,
-        claims: Sequence[Claim],
-        voices: Sequence[Voice],
-        element: Literal["p", "li"],
+    def _sentence(
+        self, shape: Shape, claims: Sequence[Claim], voices: Sequence[Voice], element: _Element
     ) -> DraftSentence:
         phrases = [self._rng.choice(claim.phrases) for claim in claims]
         text = required(shape, phrases, self._rng.choice(voices))

@@ -20,13 +20,12 @@ from branchwise.corpora.conditions.minimal_groups import TooManyGroupsError
 from branchwise.corpora.conditions.question import PUBLISHED_MDCR
 from branchwise.corpora.conditions.solver import solve
 from branchwise.worlds.conditions.domain import DOMAINS, Claim, can_hold, document_domain, related
-from branchwise.worlds.conditions.drafts import DocumentDraw, DraftDocument, filled, told
+from branchwise.worlds.conditions.drafts import DocumentDraw, DraftDocument, filled, first_person
 
 
 def single_documents(whole: ConditionsSet, seed: int) -> ConditionsSet:
     """As many scenarios, drawn from all pairs of a scenario and one of its documents, in order.
-    Each keeps the parts that tell a value of the document's own conditions, and those that tell
-    none at all."""
+    Each keeps the parts that tell values of the document's own conditions, or none at all."""
     pairs = [(scenario, id) for scenario in whole.scenarios for id in scenario.documents]
     chosen = sorted(Random(f"{seed}/control").sample(range(len(pairs)), len(whole.scenarios)))
     scenarios = []
@@ -43,19 +42,16 @@ def single_documents(whole: ConditionsSet, seed: int) -> ConditionsSet:
 
 
 GENERATOR = 2
-"""Raised when the same settings make other questions. Files that do not say it are of the first,
-in which all documents could be had together as a rule."""
+"""Raised when the same settings make other questions; files without it are of the first."""
 PER_GROUP = 10
 """How many scenarios are drawn for a group of documents."""
 TRUE_SHARE = 0.75
 """How often a value is true."""
 MOST_ALL = 0.05
-"""The greatest share of scenarios in which all documents can be had together: published ones are so
-rarely such that whoever counts the documents is mostly wrong."""
+"""The greatest share of scenarios that grant all documents: as rare as in published ones."""
 _RELEVANT = {1: 413, 2: 158, 3: 51, 4: 29, 5: 11}
 _IRRELEVANT = {0: 27, 1: 149, 2: 51, 3: 21, 4: 6, 5: 3, 6: 1}
-"""How many conditions of each of the group's documents, and of others, are mentioned: counts of
-published scenarios."""
+"""How many conditions of each document of a group, and of others, published scenarios mention."""
 
 
 class ClaimMention(NamedTuple):
@@ -79,13 +75,13 @@ class DraftScenario:
     def reworded(self, texts: Sequence[str]) -> "DraftScenario":
         """With other words for the mentions, in their order."""
         pairs = zip(self.mentions, texts, strict=True)
-        return replace(self, mentions=tuple(one._replace(text=text) for one, text in pairs))
+        return replace(self, mentions=tuple(mention._replace(text=text) for mention, text in pairs))
 
     def finished(self) -> Scenario:
         opening = ScenarioPart(self.opening, MappingProxyType({}))
         parts = (
-            ScenarioPart(one.text, MappingProxyType(dict.fromkeys(one.conditions, one.value)))
-            for one in self.mentions
+            ScenarioPart(m.text, MappingProxyType(dict.fromkeys(m.conditions, m.value)))
+            for m in self.mentions
         )
         return Scenario(self.id, self.documents, (opening, *parts))
 
@@ -115,22 +111,13 @@ class ScenarioDraw:
         return self._rng.choices(list(weights), list(weights.values()))[0]
 
     def _chosen(self, group: Sequence[str]) -> dict[str, Claim]:
-        """Conditions by id, in the order in which they are mentioned."""
+        """Conditions by id, as they are mentioned: the group's, and others that it never asks."""
         chosen: dict[str, Claim] = {}
         for id in group:
             claims = self._documents[id].claims
             count = min(self._count(_RELEVANT), len(claims))
-            chosen |= {
-                f"{id}-{name}": claims[name] for name in self._rng.sample(list(claims), count)
-            }
-        chosen |= self._irrelevant(group)
-        order = list(chosen)
-        self._rng.shuffle(order)
-        return {id: chosen[id] for id in order}
-
-    def _irrelevant(self, group: Sequence[str]) -> dict[str, Claim]:
-        """Conditions of the domain's other documents, in respects in which the group's ask for
-        nothing."""
+            names = self._rng.sample(list(claims), count)
+            chosen |= {f"{id}-{name}": claims[name] for name in names}
         domain = self._documents[group[0]].domain
         asked = {claim.facet for id in group for claim in self._documents[id].claims.values()}
         others = [
@@ -141,7 +128,10 @@ class ScenarioDraw:
         ]
         self._rng.shuffle(others)
         each = {claim.facet: (id, claim) for id, claim in others}
-        return dict(list(each.values())[: self._count(_IRRELEVANT)])
+        chosen |= dict(list(each.values())[: self._count(_IRRELEVANT)])
+        order = list(chosen)
+        self._rng.shuffle(order)
+        return {id: chosen[id] for id in order}
 
     def _mentions(
         self, chosen: Mapping[str, Claim], values: Mapping[str, bool]
@@ -152,7 +142,7 @@ class ScenarioDraw:
             told_by.setdefault((claim.facet, claim.means, values[id]), []).append(id)
         for (_, _, value), ids in told_by.items():
             claim = chosen[ids[0]]
-            text = told(self._rng.choice(claim.phrases), value=value)
+            text = first_person(self._rng.choice(claim.phrases), value=value)
             yield ClaimMention(text, claim, value, tuple(ids))
 
 
@@ -161,9 +151,8 @@ _PUBLISHED = PUBLISHED_MDCR.groups
 
 @dataclass(frozen=True)
 class MdcrSettings:
-    """How much is to be made. Raises InputError for what cannot be. `documents` are of all domains
-    in turn; `groups` have sizes in the published shares; `scenarios`: at most so many; None: all
-    that come about."""
+    """How much is to be made: `documents` of all domains in turn, `groups` of sizes in published
+    shares, at most so many `scenarios` (None: all). Raises InputError for what cannot be."""
 
     documents: int = 40
     groups: int = sum(_PUBLISHED.values())
@@ -179,17 +168,14 @@ class MdcrSettings:
         fewest = self.documents // len(DOMAINS)
         for size, count in sizes(self.groups).items():
             if count > len(DOMAINS) * comb(fewest, size):
-                raise InputError(
-                    f"{self.documents} documents do not make {count} groups of {size}",
-                    remedy="ask for more documents or fewer groups",
-                )
+                problem = f"{self.documents} documents do not make {count} groups of {size}"
+                raise InputError(problem, remedy="ask for more documents or fewer groups")
 
 
 @dataclass(frozen=True)
 class DraftSet:
-    """Everything before it is put into a file; `tries`: scenarios that were drawn, before those
-    were left out that contradict themselves, have answers without end, or would make too many in
-    which all documents can be had."""
+    """Everything before it is put into a file; `tries`: scenarios that were drawn, also those that
+    contradict themselves, have endless answers, or are too many that grant all documents."""
 
     documents: tuple[DraftDocument, ...]
     relations: tuple[ConditionRelation, ...]
@@ -234,10 +220,8 @@ def draft_set(settings: MdcrSettings) -> DraftSet:
                 continue
             finished = scenario.finished()
             with suppress(TooManyGroupsError):
-                answers = {
-                    kind: solve(conditions.problem(finished, kind)).answer.short
-                    for kind in finished.kinds
-                }
+                kinds = finished.kinds
+                answers = {k: solve(conditions.problem(finished, k)).answer.short for k in kinds}
                 has_all = answers["q2"] == "yes"
                 if not has_all or having_all + 1 <= MOST_ALL * (count + 1):
                     having_all += has_all
@@ -256,7 +240,6 @@ def _documents(settings: MdcrSettings) -> Iterator[DraftDocument]:
 
 
 def _relations(documents: Sequence[DraftDocument]) -> Iterator[ConditionRelation]:
-    """Between all conditions of different documents that are related."""
     for left, right in combinations(documents, 2):
         for (first, claim), (second, other) in product(left.claims.items(), right.claims.items()):
             if relation := related(claim, other):
@@ -267,7 +250,6 @@ def _relations(documents: Sequence[DraftDocument]) -> Iterator[ConditionRelation
 
 
 def _groups(documents: Sequence[DraftDocument], settings: MdcrSettings) -> list[tuple[str, ...]]:
-    """Distinct sets of documents of one domain, in random order."""
     rng = _random(settings, "groups")
     by_domain: dict[str, list[str]] = {}
     for document in documents:
@@ -287,8 +269,7 @@ def _random(settings: MdcrSettings, stream: str) -> Random:
     return Random(f"{settings.seed}/{stream}")
 
 
-def _check(what: str, value: int, least: int, most: int) -> None:
+def _check(noun: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
-        raise InputError(
-            f"{value} {what} cannot be made", remedy=f"ask for {least} to {most:,} {what}"
-        )
+        remedy = f"ask for {least} to {most:,} {noun}"
+        raise InputError(f"{value} {noun} cannot be made", remedy=remedy)

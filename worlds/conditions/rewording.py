@@ -47,9 +47,7 @@ _SIDES: dict[Direction, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
 }
-_ALTERNATIVE = re.compile(
-    r"\bor\b(?! (?:a )?(?:more|higher|over|above|better|older|beyond)\b)", re.I
-)
+_OR = re.compile(r"\bor\b(?! (?:a )?(?:more|higher|over|above|better|older|beyond)\b)", re.I)
 
 
 class RewordedLine(NamedTuple):
@@ -103,10 +101,6 @@ def slip(text: str, line: RewordedLine) -> Slip | None:
     first = re.findall(r"\A\w*", text)
     if not _names(text) <= _names(line.text) | set(first):
         return "other names"
-    return _claims_slip(text, line)
-
-
-def _claims_slip(text: str, line: RewordedLine) -> Slip | None:
     lowered = text.lower()
     for claim in line.claims:
         if any(name.lower() not in lowered for name in claim.names):
@@ -116,7 +110,7 @@ def _claims_slip(text: str, line: RewordedLine) -> Slip | None:
     wanted = {claim.direction for claim in line.claims if claim.direction}
     if {side for side, pattern in _SIDES.items() if pattern.search(text)} != wanted:
         return "turns a bound round"
-    joined = bool(_ALTERNATIVE.search(text)), bool(re.search(r"\band\b(?! (?:up|over)\b)", lowered))
+    joined = bool(_OR.search(text)), bool(re.search(r"\band\b(?! (?:up|over)\b)", lowered))
     has_or, has_and = line.shape.startswith("either"), line.shape in ("both", "either_both")
     # A single condition may be said with an "or" or an "and" of its own.
     if (has_or and not joined[0]) or (has_and and not joined[1]):
@@ -125,10 +119,8 @@ def _claims_slip(text: str, line: RewordedLine) -> Slip | None:
 
 
 def _taken(lines: Sequence[RewordedLine], reply: str | None, slips: Counter[str]) -> Iterator[str]:
-    """The reply's sentences, or the grammar's."""
-    sentences = {
-        int(number): one_line(text) for number, text in _LINE.findall((reply or "")[:_MAX_REPLY])
-    }
+    lines_of = _LINE.findall((reply or "")[:_MAX_REPLY])
+    sentences = {int(number): one_line(text) for number, text in lines_of}
     for number, line in enumerate(lines, start=1):
         if reply is None:
             problem: Slip | None = "no reply"
@@ -146,5 +138,4 @@ def _numbered(lines: Sequence[RewordedLine]) -> str:
 
 
 def _names(text: str) -> set[str]:
-    """What begins like a name, wherever it stands."""
     return set(re.findall(r"\b[A-Z]\w*", text))

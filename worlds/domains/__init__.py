@@ -16,9 +16,8 @@ def world_schema(domains: Sequence[str] = DOMAINS) -> Schema:
     """The schema of a world with these domains. Raises InputError for an unknown one."""
     for domain in domains:
         if domain not in DOMAINS:
-            raise InputError(
-                f"there is no domain {domain!r}", remedy=f"choose among {', '.join(DOMAINS)}"
-            )
+            remedy = f"choose among {', '.join(DOMAINS)}"
+            raise InputError(f"there is no domain {domain!r}", remedy=remedy)
     _check_all()
     return _merged(tuple(name for name in DOMAINS if name in domains))
 
@@ -35,7 +34,6 @@ def _domain(name: str) -> Domain:
 
 @cache
 def _check_all() -> None:
-    """All domains together: a name missing in one may be intended, a name declared in none is a
-    typo."""
+    # A name that one of them lacks may be meant; a name that none declares is a typo.
     everything = {name: _domain(name) for name in (COMMON, *DOMAINS)}
     check_schema(merge(everything, keep=True))

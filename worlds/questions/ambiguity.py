@@ -88,15 +88,9 @@ def shared_names(facts: Facts) -> dict[str, tuple[Bearer, ...]]:
     return names
 
 
-_OWN_MOVES = 3.0
-"""How much more often a question begins with a domain's own relation."""
-
-_TITLED = 0.1
-"""The share of single entities that may be told apart by a title."""
-
-_WIDE = 0.5
-"""How often the entity is taken that is related to most of those that were drawn."""
-
+_OWN_MOVES = 3.0  # how much more often a question begins with a domain's own relation
+_TITLED = 0.1  # the share of single entities that may be told apart by a title
+_WIDE = 0.5  # how often the entity is taken that is related to most of those that were drawn
 _TRIED = 24
 
 MAX_CANDIDATES = 50
@@ -105,8 +99,7 @@ MAX_CANDIDATES = 50
 
 @dataclass(frozen=True)
 class EntityNaming:
-    """How entities are called where no reading is left open: by a title, where the name is
-    shared."""
+    """How entities are called without doubt: by a title, where the name is shared."""
 
     facts: Facts
     names: SharedNames
@@ -139,9 +132,8 @@ class Focuses:
         self._narrow: set[tuple[Move, int]] = set()  # lead to fewer than so many, mostly
 
     def shared(self, moves: Moves, least: int) -> Focus:
-        """A shared name that the same relation leads on from for two bearers or more, to at least
-        so many members each. Names with many such bearers come oftener. Raises RejectedError where
-        there is none."""
+        """A shared name of two bearers or more that the same relation leads on from, to at least so
+        many members each; oftener one with many such bearers. Raises RejectedError."""
         known = self._groups.get
         fitting = [
             move
@@ -242,16 +234,14 @@ class Focuses:
 
 
 class _Group(NamedTuple):
-    """Names (their places among all, ascending) that a relation leads on from for two bearers or
-    more, and for how many."""
+    """Names (ascending indices) of several bearers that a relation leads on from: how many."""
 
     places: np.ndarray
     sizes: np.ndarray
 
 
 class _Shared:
-    """All shared names with their bearers in a row; those of `names[n]` begin at `starts[n]`.
-    `used`: how often each name was."""
+    """All shared names, with their bearers in a row: those of `names[n]` begin at `starts[n]`."""
 
     def __init__(self, names: SharedNames) -> None:
         self.names = list(names)

@@ -18,13 +18,12 @@ Types = tuple[str, ...]
 Sayable = Callable[[str, bool], bool]
 """Whether a relation can be put into words, as a step that gives its subjects (True) or values."""
 
-_Choice = TypeVar("_Choice")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Move:
-    """A relation in one direction, with the types at both ends. `own`: it is of the domain itself,
-    not of what all domains have in common."""
+    """A relation in one direction, with the types at both ends. `own`: of the domain itself."""
 
     relation: str
     inverse: bool
@@ -40,9 +39,8 @@ class Move:
 
 @dataclass(frozen=True)
 class Moves:
-    """The moves and filters of one domain. `own` are names of the domain's relations, `shared`
-    those of what all domains have in common. Relations that the schema cannot put into words are
-    left out."""
+    """The moves and filters of one domain. `own` names the domain's relations, `shared` those that
+    all domains have. Relations that the schema cannot put into words are left out."""
 
     schema: Schema
     own: Collection[str]
@@ -79,9 +77,8 @@ class Moves:
 
     def onward(self, types: Types) -> Sequence[Move]:
         """Moves that every member may have."""
-        return self._kept(
-            "onward", types, lambda: [m for m in self.all if set(types) <= set(m.sources)]
-        )
+        every = self.all
+        return self._kept("onward", types, lambda: [m for m in every if {*types} <= {*m.sources}])
 
     def towards(self, types: Types) -> Sequence[Move]:
         """Moves that lead to entities that may be among some of these types."""
@@ -98,22 +95,20 @@ class Moves:
             lambda: [n for n in self.filters if set(types) <= set(subjects(relations[n]))],
         )
 
-    def _kept(
-        self, what: str, types: Types, find: Callable[[], Sequence[_Choice]]
-    ) -> Sequence[_Choice]:
+    def _kept(self, name: str, types: Types, find: Callable[[], Sequence[_T]]) -> Sequence[_T]:
         """Found once for these types: samplers ask thousands of times."""
-        if (what, types) not in self._known:
-            self._known[what, types] = find()
-        return self._known[what, types]
+        if (name, types) not in self._known:
+            self._known[name, types] = find()
+        return self._known[name, types]
 
-    def common(self, one: Types, other: Types) -> Types:
+    def common(self, first: Types, second: Types) -> Types:
         """Both types together; none where no word covers them: no parent, and neither side."""
-        both = tuple(name for name in self.schema.concrete if name in {*one, *other})
+        both = tuple(name for name in self.schema.concrete if name in {*first, *second})
         parents = (name for name in self.schema.types if name not in self.schema.concrete)
-        covered = len(both) == 1 or any(
-            all(self.schema.is_a(name, parent) for name in both) for parent in parents
-        )
-        return both if both in (one, other) or covered else ()
+        if both in (first, second) or len(both) == 1:
+            return both
+        is_a = self.schema.is_a
+        return both if any(all(is_a(name, parent) for name in both) for parent in parents) else ()
 
 
 Sets = tuple[frozenset[str], ...]
@@ -221,13 +216,11 @@ def sizes(sets: Sequence[frozenset[str]]) -> list[int]:
 _ROUND_YEARS = ((80, 10), (16, 5))
 """Where years range so widely, bounds are multiples of the second number."""
 
-_BETWEEN = 0.2
-"""The share of date conditions with two bounds."""
+_BETWEEN = 0.2  # the share of date conditions with two bounds
 
 
 def conditions(relation: Relation, values: Neighbours, rng: Random) -> Iterator[Condition]:
-    """Conditions that may divide the members, likely ones first; few, and perhaps none. `values`:
-    of each member that has any."""
+    """A few conditions that may divide the members, likely ones first. `values`: of each member."""
     every = chain.from_iterable(values.values())
     match relation.value_kind:
         case "date":
@@ -266,7 +259,6 @@ def _amounts(numbers: Sequence[float], rng: Random) -> Iterator[Condition]:
 
 
 def _inner(values: Sequence[float], rng: Random) -> int:
-    """A value from the middle of sorted ones, above the smallest."""
     above = [value for value in values if value > values[0]]
     middle = values[len(values) // 4 : max(len(values) * 3 // 4, len(values) // 4 + 1)]
     chosen = [value for value in middle if value > values[0]] or above[:1]

@@ -29,8 +29,9 @@ from branchwise.worlds.questions.statements import (
 )
 
 TYPE, OCCUPATION = "P31", "P106"
-_NONE = np.uint32(2**32 - 1)
-"""Above all numbers of texts."""
+RelatedValues = dict[str, tuple[str, ...]]
+"""By member."""
+_NONE = np.uint32(2**32 - 1)  # above all numbers of texts
 _MEMBERS_AT_HAND = 2**18
 
 
@@ -45,9 +46,7 @@ class Facts(Protocol):
     @property
     def schema(self) -> Schema: ...
 
-    def related(
-        self, relation: str, inverse: bool, members: Iterable[str]
-    ) -> dict[str, tuple[str, ...]]:
+    def related(self, relation: str, inverse: bool, members: Iterable[str]) -> RelatedValues:
         """For each member that has any, in the members' order: its values, sorted.
 
         From a relation's object to its subjects where `inverse`; dates and numbers lead nowhere.
@@ -86,7 +85,7 @@ class KgFacts:
         self._statements = statements
         self._ways: dict[tuple[str, bool], _Way] = {}
         # What was asked for lately: plans ask for the same members again and again.
-        self._related: dict[tuple[str, bool], dict[str, tuple[str, ...]]] = {}
+        self._related: dict[tuple[str, bool], RelatedValues] = {}
         self._at_hand = 0
         self._masks: dict[str, np.ndarray] = {}
         self._sorted: dict[str, _Members] = {}
@@ -94,14 +93,11 @@ class KgFacts:
 
     @classmethod
     def load(cls, path: Path, schema: Schema, keep: Path | None = None) -> "KgFacts":
-        """From the folder of a built graph (or a world that has one), or a file of triples. See
-        `Statements.load`. Raises InputError where there is neither."""
+        """From a built graph's (or its world's) folder, or triples: see `Statements.load`."""
         used = (relation.property for relation in schema.relations.values())
         return cls(Statements.load(path, (TYPE, OCCUPATION, *used), keep), schema)
 
-    def related(
-        self, relation: str, inverse: bool, members: Iterable[str]
-    ) -> dict[str, tuple[str, ...]]:
+    def related(self, relation: str, inverse: bool, members: Iterable[str]) -> RelatedValues:
         if self._at_hand > _MEMBERS_AT_HAND:
             self._related.clear()
             self._at_hand = 0
@@ -124,8 +120,8 @@ class KgFacts:
 
     def type_of(self, entity: str) -> str | None:
         number = self._statements.number(entity)
-        place = -1 if number is None else int(self._types[number])
-        return None if place < 0 else self.schema.concrete[place]
+        index = -1 if number is None else int(self._types[number])
+        return None if index < 0 else self.schema.concrete[index]
 
     def members(self, type_name: str) -> "_Members":
         if type_name not in self._sorted:
@@ -159,11 +155,12 @@ class KgFacts:
             # Dates and numbers lead nowhere.
             order = np.argsort(values, kind="stable") if kind == "thing" else slice(0)
             subjects, values = values[order], subjects[order]
-        self._ways[relation, inverse] = _Way.of(subjects, values)
+        different, starts = np.unique(subjects, return_index=True)
+        ends = np.append(starts, [len(subjects)] * 2).astype(np.uint32)
+        self._ways[relation, inverse] = _Way(np.append(different, _NONE), ends, values)
         return self._ways[relation, inverse]
 
     def _of_types(self, names: Iterable[str]) -> np.ndarray:
-        """bool [texts]: what is of any of the types."""
         mask: np.ndarray = np.logical_or.reduce([self._of_type(name) for name in names])
         return mask
 
@@ -182,7 +179,6 @@ class KgFacts:
         return mask
 
     def _having(self, number: str, value: str) -> np.ndarray:
-        """bool [texts]: of which a property has this value."""
         mask = np.zeros(len(self._statements), dtype=bool)
         subjects, values = self._statements.of(number, "thing").T
         wanted = self._statements.number(value)
@@ -200,22 +196,13 @@ class KgFacts:
 
 
 class _Way(NamedTuple):
-    """Where a relation leads: those of `members[n]` are `values[starts[n]:starts[n + 1]]`. After
-    the last member comes `_NONE`, which has none."""
+    """Those of `members[n]` are `values[starts[n]:starts[n + 1]]`; the last member is `_NONE`."""
 
     members: np.ndarray
     starts: np.ndarray
     values: np.ndarray
 
-    @classmethod
-    def of(cls, members: np.ndarray, values: np.ndarray) -> "_Way":
-        """From pairs that are sorted by member."""
-        different, starts = np.unique(members, return_index=True)
-        ends = np.append(starts, [len(members)] * 2)
-        return cls(np.append(different, _NONE), ends.astype(np.uint32), values)
-
     def bounds(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where the values of each begin and end."""
         places = np.searchsorted(self.members, members)
         known = self.members[places] == members
         return self.starts[places], self.starts[places + known]
@@ -223,8 +210,6 @@ class _Way(NamedTuple):
 
 @dataclass(frozen=True)
 class _Members(Sequence[str]):
-    """Members of a type, whose texts are made when they are asked for."""
-
     numbers: np.ndarray
     text: Callable[[int], str]
 
@@ -265,17 +250,14 @@ def _alternatives(schema: Schema, names: Sequence[str], variable: str) -> list[s
     jobs: dict[str, list[str]] = {}
     for kind in map(schema.resolved, known):
         jobs.setdefault(kind.class_id, []).append(kind.occupation)
-    return [_pattern(class_id, wanted, variable) for class_id, wanted in jobs.items()]
-
-
-def _pattern(class_id: str, jobs: Sequence[str], variable: str) -> str:
-    """Of a class ("": any) and, unless one of the types has no occupation, with one of these."""
-    parts = [f"{variable} {_direct(TYPE)} <{ENTITY}{class_id}> ."] if class_id else []
-    if all(jobs):
-        one = f"{variable}_job"
-        listed = ", ".join(f"<{ENTITY}{job}>" for job in jobs)
-        parts.append(f"{variable} {_direct(OCCUPATION)} {one} . FILTER({one} IN ({listed}))")
-    return " ".join(parts)
+    patterns = []
+    for class_id, wanted in jobs.items():
+        parts = [f"{variable} {_direct(TYPE)} <{ENTITY}{class_id}> ."] if class_id else []
+        if all(wanted):  # no type of the class is without an occupation
+            job, listed = f"{variable}_job", ", ".join(f"<{ENTITY}{job}>" for job in wanted)
+            parts.append(f"{variable} {_direct(OCCUPATION)} {job} . FILTER({job} IN ({listed}))")
+        patterns.append(" ".join(parts))
+    return patterns
 
 
 SECONDS = 30.0
@@ -293,13 +275,11 @@ class EndpointFacts:
     def __init__(self, kg: Graph, schema: Schema, seconds: float = SECONDS) -> None:
         self.schema = schema
         self._kg, self._seconds = kg, seconds
-        self._related: dict[tuple[str, bool], dict[str, tuple[str, ...]]] = {}
+        self._related: dict[tuple[str, bool], RelatedValues] = {}
         self._names: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._types: dict[str, str | None] = {}
 
-    def related(
-        self, relation: str, inverse: bool, members: Iterable[str]
-    ) -> dict[str, tuple[str, ...]]:
+    def related(self, relation: str, inverse: bool, members: Iterable[str]) -> RelatedValues:
         wanted = list(dict.fromkeys(members))
         known = self._related.setdefault((relation, inverse), {})
         unknown = sorted(member for member in wanted if member not in known)
@@ -318,9 +298,8 @@ class EndpointFacts:
         return self._types[entity]
 
     def members(self, type_name: str) -> tuple[str, ...]:
-        pattern = " UNION ".join(
-            f"{{ {part} }}" for part in _alternatives(self.schema, (type_name,), "?o")
-        )
+        parts = _alternatives(self.schema, (type_name,), "?o")
+        pattern = " UNION ".join(f"{{ {part} }}" for part in parts)
         return tuple(sorted(set(self._pages(pattern, "?o", "thing"))))
 
     def label(self, entity: str) -> str:
@@ -332,7 +311,6 @@ class EndpointFacts:
     def _ask_related(
         self, relation: str, inverse: bool, members: Sequence[str]
     ) -> dict[str, set[str]]:
-        """Values by member, of those that have any."""
         declared = self.schema.relations[relation]
         kind = declared.value_kind
         if inverse and kind != "thing":
@@ -374,7 +352,6 @@ class EndpointFacts:
             after = f'FILTER(STR({variable}) > "{last}")'
 
     def _ask_type(self, entity: str) -> str | None:
-        """The first type of those whose class and occupation the entity has."""
         answer = self._ask(
             f"SELECT ?p ?o WHERE {{ VALUES ?p {{ {_direct(TYPE)} {_direct(OCCUPATION)} }} "
             f"{_iri(entity)} ?p ?o }}"
@@ -413,7 +390,6 @@ class EndpointFacts:
 
 
 def _batches(members: Sequence[str]) -> Iterator[list[str]]:
-    """The members in runs whose IRIs together have up to `BATCH_LENGTH` characters."""
     batch: list[str] = []
     length = 0
     for member in members:

@@ -6,7 +6,7 @@ Each check raises RejectedError with the reason that is counted.
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from random import Random
@@ -24,6 +24,7 @@ from branchwise.worlds.questions.plans import (
     Holds,
     Intersection,
     Join,
+    Members,
     Plan,
     PlanError,
     PlanExecution,
@@ -81,7 +82,7 @@ class Assembly:
                 "operations": [step.op for step in plan.steps],
                 "shape": plan.shape,
                 "predicates": [(*relation.predicates, "value")[0] for relation in filters],
-                "sizes": {branch.name: list(one.execution.sizes) for branch, one in named},
+                "sizes": {branch.name: list(reading.execution.sizes) for branch, reading in named},
                 "entities": len(involved),
             },
         )
@@ -128,12 +129,10 @@ _BENCHMARK = "deepambigqa"
 """Whose form the questions have. They are none of its own, which `generated` says."""
 
 _FEW_ANSWERS = {1: 0.11, 2: 0.38, 3: 0.65}
-"""The share that is let through of questions with one reading that have so few answers: what the
-facts offer is mostly small, and published questions have nine answers on average."""
+"""The share of questions with so few answers that is kept: published ones have nine on average."""
 
 _FEW_READINGS = {2: 0.15, 3: 0.6}
-"""The share that is let through of ambiguous questions with so few readings: the published ones
-have 3.3 on average. Their answers, ten in all readings together, need no help."""
+"""The share of ambiguous questions with so few readings that is kept: published ones have 3.3."""
 
 _VARIANTS = 1_000
 
@@ -184,7 +183,6 @@ class _Generator:
         self._choosy = True
 
     def questions(self) -> Iterator[Question]:
-        """Domains take turns, and so do ambiguous and other questions."""
         left = self._settings.wanted
         made = {kind: dict.fromkeys(self._settings.domains, 0) for kind in left}
         while any(left[kind] and made[kind] for kind in left):
@@ -200,8 +198,8 @@ class _Generator:
                 self._tally.exhausted.append(f"{domain} {of_kind}")
 
     def _try_hard(self, domain: str, *, ambiguous: bool) -> Question | None:
-        for place in range(self._settings.patience):
-            self._choosy = place < self._settings.patience // 2
+        for attempt in range(self._settings.patience):
+            self._choosy = attempt < self._settings.patience // 2
             try:
                 question = self._question(domain, self._templates.draw(), ambiguous)
             except RejectedError as reason:
@@ -229,9 +227,7 @@ class _Generator:
             plan = plan.about(focus.entities[0])
             check_form(plan)
         readings = self._readings(plan, focus)
-        key = _key(plan, focus)
-        wording = self._wording(plan, focus, readings, key)
-        self._seen |= {key, wording.text}
+        wording = self._wording(plan, focus, readings)
         self._focuses.used(focus)
         self._templates.accept(template)
         number = f"{domain}-{self._settings.seed}-{self._tally.accepted + 1:04d}"
@@ -248,30 +244,31 @@ class _Generator:
         return self._assembly.question(number, wording.text, readings, meta, ambiguous=ambiguous)
 
     def _chosen(self, plan: Plan, focus: Focus, least: int) -> tuple[Focus, str]:
-        """What a model chooses that the plan is about, of what could be drawn for it, and by whom
-        it is chosen: a choice that is none leaves what was drawn, and is counted."""
+        """The candidate that a model chooses, and who chose: where it names none, the draw."""
         candidates = self._focuses.candidates(focus, least)
         listed = [
-            f"{one.name}: {'; '.join(map(self._naming, one.entities))}"
-            if one.ambiguous
-            else one.name
-            for one in candidates
+            f"{c.name}: {'; '.join(map(self._naming, c.entities))}" if c.ambiguous else c.name
+            for c in candidates
         ]
 
         def name(entity: str) -> str:
             return "THE CANDIDATE" if entity == focus.entities[0] else self._naming(entity)
 
-        place = self._words.choose(plan, name, listed)
-        self._tally.choices["model" if place is not None else "draw"] += 1
-        return (focus, "draw") if place is None else (candidates[place], "model")
+        index = self._words.choose(plan, name, listed)
+        by = "draw" if index is None else "model"
+        self._tally.choices[by] += 1
+        return (focus if index is None else candidates[index]), by
 
-    def _wording(
-        self, plan: Plan, focus: Focus, readings: Sequence[Reading], key: str
-    ) -> Verbalization:
-        """The question in words; neither asked before nor answered by its own text."""
+    def _wording(self, plan: Plan, focus: Focus, readings: Sequence[Reading]) -> Verbalization:
+        # Questions are alike whose plans differ in the bounds of filters alone.
+        lines = [focus.name]
+        for number, step in enumerate(plan.steps):
+            hidden = {"condition"} if isinstance(step, Filter) else set()
+            hidden |= {"entity"} if number == plan.focus else set()
+            lines.append(step.model_dump_json(exclude=hidden))
+        key = "\n".join(lines)
 
         def name(entity: str) -> str:
-            """The focus by the name given, all others without doubt."""
             return focus.name if entity == focus.entities[0] else self._naming(entity)
 
         if key in self._seen:
@@ -282,14 +279,12 @@ class _Generator:
         if wording.text in self._seen:
             raise RejectedError("a duplicate")
         every = frozenset().union(*answers)
-        check_unsaid(
-            wording.text, every, {entity: self._assembly.forms(entity) for entity in every}
-        )
+        check_unsaid(wording.text, {entity: self._assembly.forms(entity) for entity in every})
         self._words.review(wording, plan, name, named)
+        self._seen |= {key, wording.text}
         return wording
 
     def _readings(self, plan: Plan, focus: Focus) -> Sequence[Reading]:
-        """The plan executed for every bearer; those with answers."""
         readings = []
         for entity in focus.entities:
             about = plan.about(entity)
@@ -316,24 +311,12 @@ class _Generator:
         return readings
 
 
-def _key(plan: Plan, focus: Focus) -> str:
-    """What makes two questions alike: the plan without the bounds of its filters."""
-    lines = [focus.name]
-    for place, step in enumerate(plan.steps):
-        hidden = {"condition"} if isinstance(step, Filter) else set()
-        hidden |= {"entity"} if place == plan.focus else set()
-        lines.append(step.model_dump_json(exclude=hidden))
-    return "\n".join(lines)
-
-
-_DIFFERENT = 0.6
-"""How many different answer sets there are at least, as a share of the readings."""
+_DIFFERENT = 0.6  # how many different answer sets there are at least, as a share of the readings
 
 
 def check_form(plan: Plan) -> None:
-    """Rules on the plan alone: two steps or more, no set operation twice, no relation walked there
-    and straight back, no two filters by one relation in a row of filters, nothing said twice of one
-    entity."""
+    """Refuse a plan of one step, a set operation or a statement that comes twice, a relation walked
+    there and straight back, and two filters by one relation in a row."""
     steps = plan.steps
     if len(steps) < 2:
         raise RejectedError("fewer than two steps")
@@ -404,11 +387,8 @@ def _changed(step: PlanStep, place: int, sets: Sequence[frozenset[str]], facts: 
     return after != sets[step.sources[0]]
 
 
-def check_answers(
-    answers: Sequence[frozenset[str]], limits: PlanLimits, *, ambiguous: bool
-) -> None:
-    """Answers there are, not too many in all, and different ones where a name has several readings.
-    `answers`: of each reading that has any."""
+def check_answers(answers: Sequence[Members], limits: PlanLimits, *, ambiguous: bool) -> None:
+    """Refuse none, too many in all, and alike ones of a name's readings. `answers`: of each."""
     if not answers:
         raise RejectedError("no answers")
     if ambiguous and len(answers) < 2:
@@ -431,9 +411,8 @@ def check_silent(plan: Plan, silent: Sequence[str], types: Collection[str], fact
                     raise RejectedError("a reading without facts of its own")
 
 
-def check_unsaid(text: str, answers: Iterable[str], names: Mapping[str, Collection[str]]) -> None:
+def check_unsaid(text: str, names: Mapping[str, Collection[str]]) -> None:
     """No answer stands in the question. `names`: what each answer is called."""
-    for answer in sorted(answers):
-        for name in names[answer]:
-            if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
-                raise RejectedError("an answer stands in the question")
+    for name in chain.from_iterable(names.values()):
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+            raise RejectedError("an answer stands in the question")

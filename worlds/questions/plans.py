@@ -146,11 +146,8 @@ _STEPS: TypeAdapter[tuple[PlanStep, ...]] = TypeAdapter(tuple[PlanStep, ...])
 
 
 class Plan(_Frozen):
-    """Steps in order; the last one's set is the answer.
-
-    `focus` is the atomic step whose entity a question names: where others share its name, the plan
-    is executed once for each of them.
-    """
+    """Steps in order; the last one's set is the answer. `focus`: the atomic step about the entity
+    that a question names. Where others share its name, the plan is executed for each of them."""
 
     steps: Annotated[tuple[PlanStep, ...], Field(min_length=1, max_length=MAX_STEPS)]
     focus: StepIndex = 0
@@ -240,9 +237,9 @@ def check_plan(plan: Plan, schema: Schema) -> tuple[Classes, ...]:
     """The classes that the members of each step may be of.
 
     Types of one class, told apart by occupation, fit each other: an actor may direct, too. Raises
-    PlanError for a relation that the schema lacks or never says of a set's classes, for one whose
-    values are neither entities nor items, for a condition on another kind of value, and for two
-    sets that can have nothing in common.
+    PlanError for a relation that the schema lacks, never says of a set's classes, or has neither
+    entities nor items as values, for a condition on another kind of value, and for two sets that
+    can have nothing in common.
     """
     sets: list[Classes] = []
     for place, step in enumerate(plan.steps):
@@ -255,12 +252,12 @@ def check_plan(plan: Plan, schema: Schema) -> tuple[Classes, ...]:
 
 def _classes(step: PlanStep, before: Sequence[Classes], schema: Schema) -> Classes:
     if isinstance(step, Union | Intersection | Difference):
-        one, other = before[step.of], before[step.other]
-        if not one & other:
+        first, second = before[step.of], before[step.other]
+        if not first & second:
             raise PlanError("its two sets can have nothing in common")
         if isinstance(step, Union):
-            return one | other
-        return one & other if isinstance(step, Intersection) else one
+            return first | second
+        return first & second if isinstance(step, Intersection) else first
     if step.relation not in schema.relations:
         raise PlanError(f"the schema has no relation {step.relation!r}")
     kind = schema.relations[step.relation].value_kind

@@ -66,8 +66,7 @@ class Template:
     weight: float
 
     def parts(self) -> Iterator[tuple[str, str]]:
-        """Its operations in order: one that takes a single set with "", one that takes two with
-        the letters that its second set is made by."""
+        """Its operations in order, each with the letters that its second set is made by, or ""."""
         operand = ""
         for letter in self.letters[1:]:
             if letter in SET_OPERATIONS:
@@ -101,8 +100,7 @@ class TemplateDraw:
         self._accepted[template.letters] += 1
 
 
-_PARALLEL = 0.6
-"""How often a second set begins with the relation that the first one ends with."""
+_PARALLEL = 0.6  # how often a second set begins with the relation that the first one ends with
 
 
 @dataclass(frozen=True)
@@ -117,17 +115,13 @@ class Operand:
     def steps(self, first: int) -> list[PlanStep]:
         """Its steps, of which the first takes the place `first` in a plan."""
         return [
-            step
-            if isinstance(step, Atomic)
-            else step.model_copy(update={"of": first + step.sources[0]})
+            step if isinstance(step, Atomic) else step.model_copy(update={"of": first + step.of})
             for step in self.own
         ]
 
 
 @dataclass(frozen=True)
 class _Way:
-    """Moves from a named entity to a member, and the members passed on the way."""
-
     entity: str
     moves: tuple[Move, ...]
     passed: tuple[str, ...]
@@ -164,7 +158,6 @@ class Operands:
     def _back(
         self, types: Types, member: str, alike: Move | None, later: list[Move]
     ) -> tuple[Move, str] | None:
-        """A move that leads to the member, and where it comes from."""
         moves = [
             move
             for move in ([alike] if alike else self._moves.towards(types))
@@ -195,9 +188,9 @@ class Operands:
         return Operand(tuple(steps), reached, way.moves[-1].results, way.entity)
 
     def _walk(
-        self, letter: str, way: _Way, place: int, members: frozenset[str], of: int
+        self, letter: str, way: _Way, walked: int, members: frozenset[str], of: int
     ) -> tuple[PlanStep, frozenset[str]] | None:
-        move = way.moves[place]
+        move = way.moves[walked]
         links = self._facts.related(move.relation, move.inverse, sorted(members))
         (every,) = joined((members,), links)
         relation, inverse = move.relation, move.inverse
@@ -206,7 +199,7 @@ class Operands:
         if letter == "J":
             return Join(relation=relation, inverse=inverse, of=of), every
         (tally,) = counts((members,), links)
-        if (highest := tally[way.passed[place]]) < 2:
+        if (highest := tally[way.passed[walked]]) < 2:
             return None
         least = self._rng.randint(2, min(highest, 4))
         chosen = frozenset(v for v, n in tally.items() if n >= least)
@@ -228,17 +221,11 @@ class Operands:
 
 
 _MOVES_TRIED = 6
-_WIDE = 0.8
-"""How often the widest of the moves is taken where later steps narrow the set."""
-
+_WIDE = 0.8  # how often the widest of the moves is taken where later steps narrow the set
 _FILTERS_TRIED = 4
 _OPERANDS_TRIED = 4
-_SWAMPS = 1.5
-"""A set so many times larger, added to the readings' own, would make them all alike."""
-
-_AWARDS_FIRST = 0.2
-"""How often an award is tried before other filters, which divide more sets."""
-
+_SWAMPS = 1.5  # a set so many times larger, added to the readings' own, would make them all alike
+_AWARDS_FIRST = 0.2  # how often an award is tried before other filters, which divide more sets
 _SET_STEPS = {"U": Union, "I": Intersection, "D": Difference}
 
 
@@ -333,12 +320,11 @@ class Sampler:
             other = self._operands.draw(draft, operand, parallel=letter != "I")
             if other is None:
                 continue
+            own_members = other.members
             if letter == "U":
-                sets = tuple(s | other.members if s else s for s in before)
+                sets = tuple(s | own_members if s else s for s in before)
             else:
-                sets = tuple(
-                    s & other.members if letter == "I" else s - other.members for s in before
-                )
+                sets = tuple(s & own_members if letter == "I" else s - own_members for s in before)
             types = self._moves.common(draft.at.types, other.types)
             swamped = letter == "U" and len(other.members) > _SWAMPS * sum(own) / len(own) + 2
             if not types or swamped:
@@ -352,7 +338,6 @@ class Sampler:
         raise RejectedError("no second set fits")
 
     def _onward(self, draft: Draft) -> list[Move]:
-        """Moves to try: not straight back, and rather the domain's own."""
         back = draft.at.last.back
         moves = [m for m in self._moves.onward(draft.at.types) if (m.relation, m.inverse) != back]
         moves = self._rng.sample(moves, len(moves))

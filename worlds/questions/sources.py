@@ -1,5 +1,4 @@
-"""What questions are made from: how many are asked for, the facts of a world or another graph, and
-the passages that state them."""
+"""What questions are made from: their number, the facts of a graph, passages that state them."""
 
 from array import array
 from collections import Counter
@@ -29,6 +28,7 @@ from branchwise.worlds.questions.plans import (
     Filter,
     GroupBy,
     Join,
+    Members,
     Plan,
     PlanExecution,
     Union,
@@ -59,14 +59,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.questions < 1:
-            raise InputError(
-                f"{self.questions} questions cannot be made", remedy="ask for 1 or more"
-            )
+            problem = f"{self.questions} questions cannot be made"
+            raise InputError(problem, remedy="ask for 1 or more")
         if not 0 <= self.ambiguous <= 1:
-            raise InputError(
-                f"{self.ambiguous:g} of the questions cannot be ambiguous",
-                remedy="give a share between 0 and 1",
-            )
+            problem = f"{self.ambiguous:g} of the questions cannot be ambiguous"
+            raise InputError(problem, remedy="give a share between 0 and 1")
         if not self.domains:
             raise InputError("no domain is named")
 
@@ -80,8 +77,7 @@ class Settings:
 @dataclass
 class GenerationTally:
     """What became of all tries. `rejected`: by reason; `exhausted`: domains that were given up;
-    `choices`: what plans are about, by `model` and, where it chose none of the candidates, `draw`.
-    """
+    `choices`: plans that a `model` chose an entity for and, where it named none, the `draw`."""
 
     accepted: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
@@ -96,13 +92,11 @@ class GenerationTally:
 def world_domains(
     world: Sequence[str], chosen: Sequence[str]
 ) -> tuple[dict[str, Collection[str]], tuple[str, ...]]:
-    """The relations of each chosen domain of a world, and those that all domains have. A relation
-    is of a domain when there is none without it. Raises InputError for a domain that the world does
-    not have."""
+    """The relations of each chosen domain (those that a world without it lacks), and those that all
+    domains have. Raises InputError for a domain that the world does not have."""
     if unknown := [name for name in chosen if name not in world]:
-        raise InputError(
-            f"the world has no domain {unknown[0]!r}", remedy=f"choose among {', '.join(world)}"
-        )
+        remedy = f"choose among {', '.join(world)}"
+        raise InputError(f"the world has no domain {unknown[0]!r}", remedy=remedy)
     everything = world_schema(world).relations
     common = tuple(world_schema(()).relations)
     domains: dict[str, Collection[str]] = {}
@@ -119,8 +113,7 @@ SUPPORT_FOLDER = "support"
 
 @dataclass(frozen=True)
 class FactSource:
-    """Facts with the names that are shared in them, and relations by domain. `close` lets go of an
-    endpoint's connections."""
+    """Facts, the names shared in them, relations by domain. `close` ends connections."""
 
     facts: Facts
     names: SharedNames
@@ -143,8 +136,7 @@ def open_source(
     endpoint's address) with a schema in YAML.
 
     Without a file of names, labels that several entities have are taken. `domains`: none stands
-    for all. An endpoint gets its own of the `keys`. Raises InputError, and
-    KgError where an endpoint does not answer.
+    for all. Raises InputError, and KgError where an endpoint does not answer.
     """
     path, world, kept = Path(kg), None, None
     close: Callable[[], None] = lambda: None  # noqa: E731
@@ -152,9 +144,8 @@ def open_source(
     facts: Facts
     if not is_address(kg):
         if not path.exists():  # it would be taken for a graph without a schema
-            raise InputError(
-                "no such file or folder", where=kg, remedy="name a world, a graph or its triples"
-            )
+            remedy = "name a world, a graph or its triples"
+            raise InputError("no such file or folder", where=kg, remedy=remedy)
         # A world's graph may be built within its folder.
         world = next((p for p in (path, path.parent) if (p / WORLD_FILE).is_file()), None)
     if world is not None and schema is None:
@@ -183,9 +174,8 @@ def _declared(
 ) -> tuple[Schema, dict[str, Collection[str]]]:
     """The schema in a file, as one domain that is called as the file."""
     if schema is None:
-        raise InputError(
-            "a graph that is not a world needs a schema", remedy="name its YAML file with --schema"
-        )
+        remedy = "name its YAML file with --schema"
+        raise InputError("a graph that is not a world needs a schema", remedy=remedy)
     name = schema.stem
     domain = load_domain(schema)
     try:
@@ -195,18 +185,12 @@ def _declared(
         raise InputError(error.what, where=f"{schema}, {error.where}", remedy=remedy) from None
     declared = merge({name: domain})
     if others := [domain for domain in domains if domain != name]:
-        raise InputError(
-            f"there is no domain {others[0]!r} in it",
-            where=str(schema),
-            remedy="leave --domains out",
-        )
+        problem = f"there is no domain {others[0]!r} in it"
+        raise InputError(problem, where=str(schema), remedy="leave --domains out")
     return declared, {name: tuple(declared.relations)}
 
 
 Ids = tuple[str, ...]
-
-
-_KEY_BYTES = 8
 
 
 class Support:
@@ -219,9 +203,8 @@ class Support:
 
     @classmethod
     def load(cls, corpus: Path, keep: Path | None = None) -> "Support":
-        """From a corpus whose passages have `statements`, as a world's have. What states what is
-        kept in `keep`, where it is named, for as long as the file is the same. Raises InputError if
-        the file is not such a corpus (with the line)."""
+        """From a corpus whose passages have `statements`, as a world's have; kept in `keep` for as
+        long as the file is the same. Raises InputError for another file (with the line)."""
         origin = {"corpus": file_origin(corpus)} if corpus.is_file() else {}
         return cls(kept_arrays(keep, origin, lambda: _read(corpus)))
 
@@ -233,7 +216,7 @@ class Support:
 
 
 def _key(subject: Any, number: Any, value: Any) -> bytes:
-    return blake2b(f"{subject} {number} {value}".encode(), digest_size=_KEY_BYTES).digest()
+    return blake2b(f"{subject} {number} {value}".encode(), digest_size=8).digest()
 
 
 def _read(corpus: Path) -> "Arrays":
@@ -246,10 +229,8 @@ def _read(corpus: Path) -> "Arrays":
             if not isinstance(ids[-1], str):
                 raise TypeError
         except (KeyError, TypeError, ValueError):
-            raise InputError(
-                "has no id, or statements that are not [subject, property, value]",
-                where=f"{corpus}:{number}",
-            ) from None
+            problem = "has no id, or statements that are not [subject, property, value]"
+            raise InputError(problem, where=f"{corpus}:{number}") from None
         keys += b"".join(stated)
         counts.append(len(stated))
     id, id_starts = packed(ids)
@@ -265,7 +246,7 @@ def support_of(
     """For each answer, sorted, the passages that state what leads to it, first steps first. All
     that lead to it are given: every one of the films that an actor appeared in, not one of them; of
     a union both sides; of a difference the first side, since nothing states the other's."""
-    trail = _Trail(plan, execution, facts, support)
+    trail = _Trail(plan, execution.sets, facts, support)
     last = len(plan.steps) - 1
     return {answer: trail.ids(last, answer) for answer in sorted(execution.answers)}
 
@@ -273,16 +254,13 @@ def support_of(
 class _Trail:
     """The way back from a step's member to what it came from; each way is worked out once."""
 
-    def __init__(
-        self, plan: Plan, execution: PlanExecution, facts: Facts, support: Support
-    ) -> None:
-        self._plan, self._sets = plan, execution.sets
+    def __init__(self, plan: Plan, sets: Sequence[Members], facts: Facts, support: Support) -> None:
+        self._plan, self._sets = plan, sets
         self._facts, self._support = facts, support
         self.ids = cache(self._ids)
         self._origins = cache(self._find_origins)
 
     def _ids(self, place: int, member: str) -> Ids:
-        """The passages behind a member of a step's set, each once."""
         return tuple(dict.fromkeys(self._behind(place, member)))
 
     def _behind(self, place: int, member: str) -> Iterator[str]:
@@ -309,7 +287,6 @@ class _Trail:
                         yield from self.ids(source, member)
 
     def _find_origins(self, place: int) -> dict[str, list[str]]:
-        """The members of the step before, sorted, that lead to each of what they are related to."""
         step = self._plan.steps[place]
         assert isinstance(step, Join | GroupBy)
         reached: dict[str, list[str]] = {}
@@ -320,7 +297,6 @@ class _Trail:
         return reached
 
     def _stated(self, step: Atomic | Join | GroupBy | Filter, start: str, end: str) -> Ids:
-        """The passages that state a step's relation, read from its start to its end."""
         number = self._facts.schema.relations[step.relation].property
         if not isinstance(step, Filter) and step.inverse:
             start, end = end, start

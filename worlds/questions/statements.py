@@ -51,8 +51,7 @@ class TermValue(NamedTuple):
 
 
 def thing(iri: str) -> TermValue | None:
-    """ "Q42" for an entity of Wikidata's vocabulary, "<iri>" for any other thing; None for what
-    stands for an unknown value."""
+    """ "Q42" for an entity of Wikidata's, "<iri>" for others; None for an unknown value."""
     if _UNKNOWN in iri:
         return None
     known = iri.startswith(ENTITY) and _QID.fullmatch(iri, len(ENTITY))
@@ -143,9 +142,8 @@ class Statements:
     def load(cls, path: Path, properties: Iterable[str], keep: Path | None = None) -> "Statements":
         """From a built graph's folder, or a file of triples (.nt or .ttl, plain, .gz or .zst).
 
-        A folder's arrays are kept in it, those of a file in `keep`, where it is named: for as long
-        as they are of the same graph and properties. Raises InputError where there is neither, or
-        a file is broken (with its line).
+        A folder's arrays are kept in it, a file's in `keep`, where it is named, while graph and
+        properties are the same. Raises InputError where there is neither, or a file is broken.
         """
         wanted = tuple(dict.fromkeys(properties))
         origin: dict[str, Any] = {"properties": wanted}
@@ -161,8 +159,7 @@ class Statements:
         return len(self._texts)
 
     def of(self, number: str, kind: ValueKind) -> "np.ndarray":
-        """The statements of a property with values of a kind. uint32 [n, 2]: the texts of subject
-        and value, sorted, each pair once."""
+        """A property's values of a kind, uint32 [n, 2]: subject and value, sorted, each once."""
         place = self._places[number, kind]
         return self._pairs[self._ends[place] : self._ends[place + 1]]
 
@@ -179,7 +176,6 @@ class Statements:
         return tuple(self._aliases[place] for place in range(first, end))
 
     def _number(self, text: str) -> int | None:
-        """A text's number; None for one that the graph lacks."""
         after = bisect_right(self._some, text) * _APART
         place = bisect_left(self._texts, text, max(after - _APART, 0), min(after, len(self)))
         return place if place < len(self) and self._texts[place] == text else None
@@ -218,11 +214,9 @@ class _Reading:
 
         inner = path.with_suffix("") if path.suffix in (".gz", ".zst") else path
         if inner.suffix not in _FORMATS:
-            raise InputError(
-                "does not have the name of a file of triples",
-                where=str(path),
-                remedy="give a folder that `branchwise kg build` made, or a .nt or .ttl file",
-            )
+            problem = "does not have the name of a file of triples"
+            remedy = "give a folder that `branchwise kg build` made, or a .nt or .ttl file"
+            raise InputError(problem, where=str(path), remedy=remedy)
         syntax = getattr(pyoxigraph.RdfFormat, _FORMATS[inner.suffix])
         wanted = {*self._properties, LABEL, ALIAS}
         with open_data(path) as stream:
@@ -241,10 +235,7 @@ class _Reading:
         from pyoxigraph import Literal, NamedNode
 
         numbers = self._numbers
-        things = {
-            predicate: self._pairs[number, "thing"]
-            for predicate, number in self._properties.items()
-        }
+        pairs_of = {p: self._pairs[number, "thing"] for p, number in self._properties.items()}
         for subject, predicate, object in triples:
             if type(subject) is not NamedNode:
                 continue
@@ -253,11 +244,11 @@ class _Reading:
             if entity is None and (entity := self._thing(iri)) is None:
                 continue
             kind = type(object)
-            if kind is NamedNode and predicate in things:
+            if kind is NamedNode and predicate in pairs_of:
                 iri = object.value
                 other = numbers.get(iri)
                 if other is not None or (other := self._thing(iri)) is not None:
-                    subjects, values = things[predicate]
+                    subjects, values = pairs_of[predicate]
                     subjects.append(entity)
                     values.append(other)
             elif kind is Literal:
@@ -279,7 +270,6 @@ class _Reading:
             self._labels[entity] = min(known, name, key=name_rank)
 
     def _thing(self, iri: str) -> int | None:
-        """The number of an IRI; None for an unknown value."""
         return self._text(iri) if thing(iri) else None
 
     def _text(self, text: str) -> int:
@@ -294,7 +284,11 @@ class _Reading:
         order = sorted(range(len(texts)), key=texts.__getitem__)
         ranks = np.empty(len(texts), dtype=np.uint32)
         ranks[order] = np.arange(len(texts), dtype=np.uint32)
-        pairs = [_sorted_pairs(ranks, *pair) for pair in self._pairs.values()]
+        pairs = []  # uint32 [n, 2] each: subjects and values by their ranks, sorted, each pair once
+        for columns in self._pairs.values():
+            subjects, objects = (ranks[np.frombuffer(c, dtype=np.uint32)] for c in columns)
+            both = np.unique(subjects.astype(np.uint64) << 32 | objects)
+            pairs.append(np.stack([both >> 32, both & 0xFFFFFFFF], axis=1).astype(np.uint32))
         self._pairs.clear()
         labels = {n: name.text for n, name in self._labels.items()}
         named = [n for n in order if n in self._aliases]
@@ -311,14 +305,3 @@ class _Reading:
         arrays["pairs"] = np.concatenate(pairs)
         arrays["ends"] = np.cumsum([0, *map(len, pairs)])
         return arrays
-
-
-def _sorted_pairs(
-    ranks: "np.ndarray", subjects: "array[int]", values: "array[int]"
-) -> "np.ndarray":
-    """uint32 [n, 2]: subjects and values by their ranks, sorted, each pair once."""
-    import numpy as np
-
-    one, other = (ranks[np.frombuffer(numbers, dtype=np.uint32)] for numbers in (subjects, values))
-    both = np.unique(one.astype(np.uint64) << 32 | other)
-    return np.stack([both >> 32, both & 0xFFFFFFFF], axis=1).astype(np.uint32)

@@ -44,8 +44,7 @@ PUBLISHED: Mapping[bool, Means] = {
     OTHER: Means(1_800, 13.9, 8.8, None, 4.3, 463.1, None, None),
     AMBIGUOUS: Means(1_800, 12.4, 10.3, 2.7, 3.7, 247.4, 3.3, 14),
 }
-"""As printed there. How branches are averaged is not said: by question is the nearer reading, since
-10.3 answers in 3.3 branches are 3.1 in each."""
+"""As printed there. Branches seem to be averaged by question: 10.3 answers in 3.3 are 3.1 each."""
 SOURCE = "DeepAmbigQA (Ji et al. 2025, arXiv:2511.01323), Table 2"
 
 
@@ -62,9 +61,8 @@ Histogram = Mapping[str, SubsetCount]
 
 @dataclass(frozen=True)
 class Statistics:
-    """Means of the ambiguous and the other questions, and how often what comes. `histograms`: by
-    heading. `shapes` counts different plan shapes, `meta` the questions that have a key with values
-    to break scores down by."""
+    """Means of ambiguous and other questions; `histograms` by heading; `shapes`: different shapes
+    of plans; `meta`: questions that have a key with values to break scores down by."""
 
     means: Mapping[bool, Means]
     histograms: Mapping[str, Histogram]
@@ -74,7 +72,7 @@ class Statistics:
     @property
     def have_plans(self) -> bool:
         """Whether they are of DeepAmbigQA's kind, so that its numbers can stand beside them."""
-        return any(one.steps is not None for one in self.means.values())
+        return any(means.steps is not None for means in self.means.values())
 
 
 def describe_questions(questions: Sequence[Question]) -> Statistics:
@@ -85,7 +83,7 @@ def describe_questions(questions: Sequence[Question]) -> Statistics:
     for question in questions:
         for key, value in question.meta.items():
             values = value if isinstance(value, list) else [value]
-            if all(isinstance(one, str | int | float) for one in values):
+            if all(isinstance(entry, str | int | float) for entry in values):
                 keys[key] += 1
     return Statistics(
         {kind: _means(half) for kind, half in halves.items()},
@@ -121,22 +119,19 @@ def _answers(question: Question) -> int:
 
 def _histograms(halves: _Halves) -> dict[str, Histogram]:
     def counted(values: Callable[[Question], Iterable[_Value]]) -> dict[_Value, SubsetCount]:
-        other, ambiguous = (
-            Counter(chain.from_iterable(map(values, halves[kind]))) for kind in (OTHER, AMBIGUOUS)
-        )
+        every = (chain.from_iterable(map(values, halves[kind])) for kind in (OTHER, AMBIGUOUS))
+        other, ambiguous = map(Counter, every)
         return {value: SubsetCount(other[value], ambiguous[value]) for value in other | ambiguous}
 
     # Of all classes of sizes up to the largest that comes.
     answers = counted(lambda q: [bisect(_SIZES, _answers(q)) - 1] if q.branches else [])
-    classes = [
-        str(low) if low + 1 == end else f"{low} to {end - 1}" for low, end in pairwise(_SIZES)
-    ]
-    classes.append(f"{_SIZES[-1]} or more")
+    sizes = [str(low) if low + 1 == end else f"{low} to {end - 1}" for low, end in pairwise(_SIZES)]
+    sizes.append(f"{_SIZES[-1]} or more")
     numbers = range(0 if 0 in answers else 1, max(answers, default=0) + 1)
     return {
         "domains": _by_count(counted(lambda q: [str(d)] if (d := q.meta.get("domain")) else [])),
         "steps": _in_order(counted(lambda q: [len(q.plan)] if q.plan else [])),
-        "answers": {classes[n]: answers.get(n, SubsetCount(0, 0)) for n in numbers},
+        "answers": {sizes[n]: answers.get(n, SubsetCount(0, 0)) for n in numbers},
         "branches": _in_order(counted(lambda q: [len(q.branches)] if q.ambiguous else [])),
         "operations": _by_count(counted(_operations)),
         "predicates": _by_count(counted(_predicates)),
@@ -152,7 +147,7 @@ def _predicates(question: Question) -> Iterable[str]:
     if isinstance(kinds := question.meta.get("predicates"), list):
         return map(str, kinds)
     conditions = (s.get("condition") for s in question.plan if isinstance(s, Mapping))
-    names = (str(one.get("kind")) for one in conditions if isinstance(one, Mapping))
+    names = (str(c.get("kind")) for c in conditions if isinstance(c, Mapping))
     return (_PREDICATES.get(name, "other") for name in names)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ class EntityMentions:
 
     def __init__(self, world: World, prose: Many[TypeProse]) -> None:
         self._world = world
-        self._prose = prose
+        self.prose = prose
         types = [world.schema.types[name] for name in world.population.types]
         self._nouns = [kind.noun for kind in types]
         self._articles = ["the " if kind.definite else "" for kind in types]
@@ -42,12 +43,12 @@ class EntityMentions:
         label = self._world.label(entity)
         if not self._world.shared[entity]:
             return label
-        apart = self._filled(self._prose[self._world.type_number(entity)].title, entity)
+        apart = self._filled(self.prose[self._world.type_number(entity)].title, entity)
         return f"{label} ({apart})"
 
     def description(self, entity: int) -> str:
         """A few words that say what it is: the first form of its type that can be filled."""
-        for form in self._prose[self._world.type_number(entity)].description:
+        for form in self.prose[self._world.type_number(entity)].description:
             if text := self._filled(form, entity):
                 return text
         return self._nouns[self._world.type_number(entity)]
@@ -107,24 +108,18 @@ class Sentences:
     """Fills templates for the entities of one type."""
 
     def __init__(
-        self,
-        world: World,
-        mentions: EntityMentions,
-        prose: TypeProse,
-        type_number: int,
-        random: Callable[[], float],
+        self, world: World, mentions: EntityMentions, number: int, random: Callable[[], float]
     ) -> None:
-        self._world = world
-        self._mentions = mentions
-        self._prose = prose
-        self._random = random
-        self._range = world.population.starts[type_number : type_number + 2]
-        self._role = world.schema.types[world.population.types[type_number]].noun
-        self.facts: Mapping[str, Fact] = {fact.name: fact for fact in world.facts[type_number]}
+        """`number`: that of the type."""
+        self._world, self._mentions = world, mentions
+        self.prose, self.random = mentions.prose[number], random
+        self._range = world.population.starts[number : number + 2]
+        self._role = world.schema.types[world.population.types[number]].noun
+        self.facts: Mapping[str, Fact] = {fact.name: fact for fact in world.facts[number]}
 
     def subject(self, entity: int) -> Subject:
-        pronoun, short = "it", self._prose.subject
-        if self._prose.is_person:
+        pronoun, short = "it", self.prose.subject
+        if self.prose.is_person:
             pronoun = "she" if self._world.is_female(entity) else "he"
             short = (self._world.surname(entity),)
         name = self._mentions.plain(entity)
@@ -136,10 +131,10 @@ class Sentences:
         parts: Sequence,
         subject: Subject,
         fresh: bool,
-        told: Mapping[Placeholder, list[FactValue]],
+        values: Mapping[Placeholder, list[FactValue]],
     ) -> str:
-        """The sentence. `fresh`: the subject has to be named. `told`: the values of each slot."""
-        filling = _Filling(self, subject, fresh, told)
+        """The sentence. `fresh`: the subject has to be named. `values`: the values of each slot."""
+        filling = _Filling(self, subject, fresh, values)
         text = "".join(filling.texts(parts))
         while _ARTICLE in text:
             before, _, after = text.partition(_ARTICLE)
@@ -152,27 +147,24 @@ class Sentences:
 
     def reference(self, subject: Subject, case: int, fresh: bool, named: bool) -> str:
         """The subject as name, surname, noun phrase or pronoun."""
-        chance = self._random()
+        chance = self.random()
         if not fresh and case != _NO_PRONOUN and chance < (0.92 if named else 0.55):
             return subject.pronouns[case]
         text = subject.name
         if (not fresh or named) and chance < 0.9 and subject.short:
-            text = self.one_of(subject.short)
+            text = subject.short[int(self.random() * len(subject.short))]
         if case != _POSSESSIVE:
             return text
-        plural = text.endswith("s") and not self._prose.is_person
+        plural = text.endswith("s") and not self.prose.is_person
         return f"{text}'" if plural else f"{text}'s"
 
-    def one_of(self, options: tuple[str, ...]) -> str:
-        return options[int(self._random() * len(options))]
-
     def option(self, choice: Alternatives) -> Sequence:
-        return choice.options[int(self._random() * len(choice.options))]
+        return choice.options[int(self.random() * len(choice.options))]
 
     def other(self, subject: Subject) -> str:
         """Another entity of the same type, as a distractor; never the subject itself."""
         first, end = self._range
-        entity = first + int(self._random() * (end - first))
+        entity = first + int(self.random() * (end - first))
         if entity == subject.entity:
             entity = first + (entity - first + 1) % (end - first)
         return self._mentions.mention(entity)
@@ -182,7 +174,7 @@ class Sentences:
         fact = self.facts[slot.name]
         texts = [self._value(fact, value) for value in values]
         if fact.relation.time is not None:
-            alone = len(values) == 1 and at_end and self._random() < 0.6
+            alone = len(values) == 1 and at_end and self.random() < 0.6
             texts = [
                 _dated(text, value, fact.relation.time_as, alone or fact.inverse)
                 for text, value in zip(texts, values, strict=True)
@@ -206,31 +198,25 @@ class Sentences:
         return str(value.content // 10_000)
 
 
+@dataclass
 class _Filling:
     """The state of one sentence: whether its subject has been named."""
 
-    def __init__(
-        self,
-        sentences: Sentences,
-        subject: Subject,
-        fresh: bool,
-        told: Mapping[Placeholder, list[FactValue]],
-    ) -> None:
-        self.sentences = sentences
-        self.subject = subject
-        self.fresh = fresh
-        self.told = told
-        self.named = False
+    sentences: Sentences
+    subject: Subject
+    fresh: bool
+    values: Mapping[Placeholder, list[FactValue]]
+    named: bool = False
 
     def texts(self, parts: Sequence) -> list[str]:
         result: list[str] = []
-        for place, part in enumerate(parts):
+        for index, part in enumerate(parts):
             if isinstance(part, str):
                 result.append(part)
             elif isinstance(part, Alternatives):
                 result += self.texts(self.sentences.option(part))
             else:
-                after = parts[place + 1] if place + 1 < len(parts) else "."
+                after = parts[index + 1] if index + 1 < len(parts) else "."
                 at_end = isinstance(after, str) and after[:1] in ".,;"
                 result.append(self.slot(part, at_end))
         return result
@@ -241,8 +227,8 @@ class _Filling:
             text = self.sentences.reference(subject, case, self.fresh, self.named)
             self.named, self.fresh = True, False
             return text
-        if (place := _PLACES.get(name)) is not None:
-            return subject.pronouns[place]
+        if name in _PLACES:
+            return subject.pronouns[_PLACES[name]]
         if name == "a":
             return _ARTICLE
         if name == "name":
@@ -255,15 +241,13 @@ class _Filling:
         if name == "other":
             return self.sentences.other(subject)
         if slot.form.startswith("#"):
-            one, _, many = slot.form[1:].partition("|")
-            return one if len(self._counted(name)) == 1 else many
-        if slot in self.told:
-            return self.sentences.values(slot, self.told[slot], at_end)
+            own = [values for other, values in self.values.items() if other.name == name]
+            values = own[-1] if own else self.sentences.facts[name].values(subject.entity)
+            singular, _, plural = slot.form[1:].partition("|")
+            return singular if len(values) == 1 else plural
+        if slot in self.values:
+            return self.sentences.values(slot, self.values[slot], at_end)
         return self.sentences.mentioned(slot, subject)
-
-    def _counted(self, name: str) -> list[FactValue]:
-        told = [values for slot, values in self.told.items() if slot.name == name]
-        return told[-1] if told else self.sentences.facts[name].values(self.subject.entity)
 
 
 def _dated(text: str, value: FactValue, time_as: str, spoken: bool) -> str:
@@ -293,31 +277,22 @@ _NAMED = FactValue(0)  # stands where another name is told
 
 class Telling(NamedTuple):
     text: str
-    told: list[ToldValue]
+    stated: list[ToldValue]
 
 
 class Articles:
     """Writes the articles of one type of entity."""
 
-    def __init__(
-        self,
-        world: World,
-        mentions: EntityMentions,
-        prose: TypeProse,
-        type_number: int,
-        random: Callable[[], float],
-    ) -> None:
-        self.sentences = Sentences(world, mentions, prose, type_number, random)
-        self.facts = world.facts[type_number]
-        self.prose = prose
-        self.random = random
+    def __init__(self, sentences: Sentences, facts: Many[Fact]) -> None:
+        self.sentences, self.facts = sentences, facts
+        self.prose, self.random = sentences.prose, sentences.random
+        prose = sentences.prose
         self.told_here = [
             (prose.bits.get(fact.name), bool(fact.relation.inverse) and not fact.inverse)
             for fact in self.facts
         ]
-        self.by_bit = {
-            bit: fact for fact in self.facts if (bit := prose.bits.get(fact.name)) is not None
-        }
+        bits = ((prose.bits.get(fact.name), fact) for fact in self.facts)
+        self.by_bit = {bit: fact for bit, fact in bits if bit is not None}
         self._fitting: dict[tuple[int, int, bool], tuple[Variant, ...]] = {}
 
     def write(self, entity: int, known: list[list[FactValue]]) -> list[Telling]:
@@ -365,7 +340,7 @@ class _Article:
         self._untold = sum(1 << bit for bit in self._values)
         self._passages: list[Telling] = []
         self._sentences: list[str] = []
-        self._told: list[ToldValue] = []
+        self._stated: list[ToldValue] = []
         self._words = 0
         self._fresh = True
         self._last: Variant | None = None
@@ -373,7 +348,7 @@ class _Article:
 
     def written(self) -> list[Telling]:
         self._say(self._one_of(self._articles.fitting(self._untold, self._has, lead=True)))
-        self._told += self._always
+        self._stated += self._always
         while self._untold:
             if self._words >= FULL:
                 self._end_passage()
@@ -386,7 +361,6 @@ class _Article:
         return self._passages
 
     def _one_of(self, variants: tuple[Variant, ...]) -> Variant:
-        """A variant that has values enough and is not the last one, if there is such a one."""
 
         def lacks(variant: Variant) -> bool:
             return any(len(self._values[bit]) < 2 for bit in variant.several)
@@ -398,34 +372,32 @@ class _Article:
         return next((v for v in variants if not lacks(v)), variants[0])
 
     def _say(self, variant: Variant) -> None:
-        """Write a sentence; the values that it tells are taken from the untold ones."""
-        told: dict[Placeholder, list[FactValue]] = {}
+        values_of: dict[Placeholder, list[FactValue]] = {}
         for slot, bit, alone in variant.tells:
             values = self._values[bit]
             count = 1 if alone else min(_MOST_AT_ONCE, len(values))
-            told[slot], self._values[bit] = values[:count], values[count:]
+            values_of[slot], self._values[bit] = values[:count], values[count:]
             if not self._values[bit]:
                 self._untold &= ~(1 << bit)
             if fact := self._articles.by_bit.get(bit):
-                self._told += [(fact, value) for value in values[:count]]
-        text = self._articles.sentences.fill(variant.parts, self._subject, self._fresh, told)
+                self._stated += [(fact, value) for value in values[:count]]
+        text = self._articles.sentences.fill(variant.parts, self._subject, self._fresh, values_of)
         self._sentences.append(text)
         self._words += text.count(" ") + 1
         self._fresh = variant.others
         self._last = variant
 
     def _say_aside(self) -> bool:
-        """Add an aside that this article does not have yet, if there is one."""
         asides = self._articles.prose.asides
         start = int(self._articles.random() * len(asides))
-        for place in (*range(start, len(asides)), *range(start)):
-            if place not in self._asides:
-                self._asides.add(place)
-                self._say(asides[place])
+        for index in (*range(start, len(asides)), *range(start)):
+            if index not in self._asides:
+                self._asides.add(index)
+                self._say(asides[index])
                 return True
         return False
 
     def _end_passage(self) -> None:
-        self._passages.append(Telling(" ".join(self._sentences), self._told))
-        self._sentences, self._told = [], []
+        self._passages.append(Telling(" ".join(self._sentences), self._stated))
+        self._sentences, self._stated = [], []
         self._words, self._fresh = 0, True

@@ -1,7 +1,6 @@
-"""What templates say: a world's prose, read from YAML files and checked against the facts
-to tell. docs/worlds.md explains templates: text, [alternatives|...] and {slots}.
-No grammar library: what is said depends on which facts a sentence tells, what is still untold
-and whom a pronoun means.
+"""What templates say: a world's prose, read from YAML files and checked against the facts to tell.
+docs/worlds.md explains templates. No grammar library knows which facts a sentence tells, what is
+still untold, and whom a pronoun means.
 """
 
 import re
@@ -148,9 +147,8 @@ class Variant(NamedTuple):
     """A sentence with the facts that it tells.
 
     `tells`: slots with the bit of their fact, and whether one value of it is told, or up to five.
-    `needs`: the bits that must be untold; `mentions`: those that the entity must have, told or not;
-    `several`: bits of which at least two values are needed. `others`: whether it names an entity
-    that a following pronoun could be taken for.
+    `needs`: bits that must be untold; `mentions`: those that the entity must have, told or not;
+    `several`: those with two values at least. `others`: a following pronoun could mean another.
     """
 
     parts: Sequence
@@ -163,8 +161,7 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeProse:
-    """How entities of one type are told. `bits`: the place of each fact in the telling. `title`:
-    what tells a shared name apart."""
+    """How entities of a type are told. `bits`: of each fact. `title`: tells a shared name apart."""
 
     bits: Mapping[str, int]
     leads: tuple[Variant, ...]
@@ -185,9 +182,8 @@ def _files() -> dict[str, dict[str, Wording]]:
     for path in sorted(FOLDER.glob("*.yaml")):
         try:
             sections = yaml.load(path.read_bytes(), Loader=loader) or {}  # noqa: S506 - a safe one
-            files[path.name] = {
-                name: Wording.model_validate(fields or {}) for name, fields in sections.items()
-            }
+            read = Wording.model_validate
+            files[path.name] = {name: read(fields or {}) for name, fields in sections.items()}
         except yaml.YAMLError as error:
             reason = str(error).splitlines()[0]
             raise InputError(f"is not YAML ({reason})", where=str(path)) from None
@@ -210,34 +206,28 @@ def wording_of(schema: Schema, type_name: str) -> Wording:
 
 def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypeProse:
     """The prose of a type in a world where these facts may be said of it. Raises InputError for a
-    template that is malformed, for a slot that no schema knows, and for a fact that no template
-    tells alone."""
+    malformed template, an unknown slot, and a fact that no template tells alone."""
     wording = wording_of(schema, type_name)
     # Another name, what comes first, the schema's order, what comes last.
-    told = [name for name in facts if name not in UNTOLD]
-    first = [ALIAS, *(name for name in wording.first if name in told)]
-    last = [name for name in wording.last if name in told]
-    order = [*first, *(n for n in told if n not in first and n not in last), *last]
+    names = [name for name in facts if name not in UNTOLD]
+    first = [ALIAS, *(name for name in wording.first if name in names)]
+    last = [name for name in wording.last if name in names]
+    order = [*first, *(n for n in names if n not in first and n not in last), *last]
     bits = {name: n for n, name in enumerate(order)}
     compiler = _Compiler(schema, type_name, bits)
     for section in ("lead", "asides", *(("title",) if schema.resolved(type_name).shares else ())):
         if not getattr(wording, section):
-            raise InputError(
-                f"the type {type_name!r} has no `{section}`",
-                where="worlds/prose",
-                remedy="add one to its section",
-            )
+            problem, remedy = f"the type {type_name!r} has no `{section}`", "add one to its section"
+            raise InputError(problem, where="worlds/prose", remedy=remedy)
     compiler.check_known((*wording.first, *wording.last))
     leads = tuple(compiler.compiled(wording.lead))
     tells = tuple(compiler.compiled(wording.tell))
     for name, bit in bits.items():
         alone = [v for v in tells if v.needs == 1 << bit and not v.mentions and not v.several]
         if not alone and not all(v.needs & 1 << bit for v in leads):
-            raise InputError(
-                f"no template tells {name!r} of the type {type_name!r} alone",
-                where="worlds/prose",
-                remedy="add such a template to `tell`",
-            )
+            problem = f"no template tells {name!r} of the type {type_name!r} alone"
+            remedy = "add such a template to `tell`"
+            raise InputError(problem, where="worlds/prose", remedy=remedy)
     return TypeProse(
         bits=bits,
         leads=leads,
@@ -258,20 +248,14 @@ class _Compiler:
         everywhere = world_schema()
         self.known = SPOKEN | bits.keys() | set(everywhere.relations)
         self.known |= {r.inverse for r in everywhere.relations.values()}
-        self.confusable = self._confusable()
-
-    def _confusable(self) -> frozenset[str]:
-        """Facts whose values a pronoun for the subject could be taken for."""
-        person = self.schema.is_a(self.type_name, "person")
-        facts = {"other"}
-        for name, relation in self.schema.relations.items():
-            for fact, kinds in (
-                (name, self.schema.objects(relation)),
-                (relation.inverse, self.schema.subjects(relation)),
-            ):
-                if any(self.schema.is_a(kind, "person") == person for kind in kinds):
-                    facts.add(fact)
-        return frozenset(facts)
+        # A pronoun for the subject could be taken for their values.
+        self.confusable = {"other"}
+        person = schema.is_a(type_name, "person")
+        for name, relation in schema.relations.items():
+            objects, subjects = schema.objects(relation), schema.subjects(relation)
+            for fact, kinds in ((name, objects), (relation.inverse, subjects)):
+                if any(schema.is_a(kind, "person") == person for kind in kinds):
+                    self.confusable.add(fact)
 
     def compiled(self, templates: Iterable[str]) -> Iterator[Variant]:
         for template in templates:
@@ -286,7 +270,6 @@ class _Compiler:
                 raise InputError(error.what, where=where) from None
 
     def names(self, forms: Iterable[str]) -> Iterator[Sequence]:
-        """Forms of titles and descriptions; those of facts that are not here left out."""
         for form in forms:
             sequence = parse(form)
             self._check_slots(sequence)
@@ -294,7 +277,6 @@ class _Compiler:
                 yield sequence
 
     def check_known(self, names: Iterable[str]) -> None:
-        """Refuse a name that is in no schema."""
         if unknown := sorted(set(names) - self.known):
             where = f"worlds/prose, {self.type_name}"
             raise InputError(f"there is no slot {{{unknown[0]}}}", where=where)
@@ -311,7 +293,7 @@ class _Compiler:
         # One value each first, so that the rest is left for the lists.
         tells = sorted(
             ((slot, self.bits[slot.name], slot.form == ":1") for slot in telling),
-            key=lambda told: not told[2],
+            key=lambda entry: not entry[2],
         )
         mentions = needs = 0
         for _, bit, _ in tells:

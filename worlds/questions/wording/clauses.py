@@ -11,11 +11,10 @@ from branchwise.worlds.questions.wording.vocabulary import Noun, Verb, listed
 class Clause:
     """A verb with the other side in words.
 
-    `denied` is the other side in a denial ("any film by X"). `beside` is a phrase for beside a
-    noun only. `swapped` is the same said of the other side, where that is one name: Mara Voss,
-    directed. `long`: it holds a noun phrase, and nothing should follow it. `deniable`: "did not"
-    says plainly that it does not hold. `alone`: nothing else may stand beside the noun, as it would
-    be taken with a name ("based in X with ...").
+    `denied`: the other side in a denial ("any film by X"). `beside`: a phrase for beside a noun
+    only. `swapped`: the same said of the other side, one name: Mara Voss, directed. `long`: it
+    holds a noun phrase, and nothing should follow it. `deniable`: "did not" says plainly that it
+    does not hold. `alone`: a neighbour beside the noun would be taken with a name.
     """
 
     verb: Verb
@@ -46,8 +45,7 @@ _FORMS_OF_BE = frozenset(("are", "is", "was", "were"))
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """What is said of things: their noun, what holds, what does not. `denials` do not hold, each;
-    of each of `excluded`, not all holds."""
+    """Things by their noun, what holds, does not (`denials`), and not all of it (`excluded`)."""
 
     noun: Noun
     predicates: "tuple[Predication, ...]"
@@ -151,17 +149,15 @@ def verb_phrase(
     return f"{words}{',' if long else ''} but {denied}"
 
 
-def _coordinated(
-    predicates: Sequence[Predication], plural: bool = True, either: bool = False
-) -> str:
+def _coordinated(parts: Sequence[Predication], plural: bool = True, either: bool = False) -> str:
     """ "won X, were born in Y and appeared in films by Z"; choices come last."""
-    clauses = [p for p in predicates if isinstance(p, Clause)]
-    choices = [p for p in predicates if isinstance(p, Disjunction)]
+    clauses = [p for p in parts if isinstance(p, Clause)]
+    choices = [p for p in parts if isinstance(p, Disjunction)]
     phrases = [clause.finite(plural) for clause in clauses]
-    phrases += [choice.finite(plural, either or len(predicates) > 1) for choice in choices]
+    phrases += [choice.finite(plural, either or len(parts) > 1) for choice in choices]
     if clauses and choices:
         return f"{listed(phrases[:-1])}{',' if clauses[-1].long else ''} and {phrases[-1]}"
-    if any(p.long for p in predicates[:-1]):
+    if any(p.long for p in parts[:-1]):
         return f"{', '.join(phrases[:-1])}, and also {phrases[-1]}"
     return _in_a_row(phrases, "and")
 

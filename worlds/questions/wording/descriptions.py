@@ -1,9 +1,5 @@
 """What a plan's sets are, as descriptions: things of some types, of which certain things hold.
-
-Steps that share what they begin with are told apart only by the rest: the films of 1990 by Mara
-Voss that are not long ones are "films directed by Mara Voss and released in 1990, excluding ...",
-and nothing is said twice.
-"""
+Sets that begin alike are told apart by the rest alone. Nothing is said twice."""
 
 from dataclasses import dataclass, replace
 
@@ -40,8 +36,7 @@ class Mentioned:
 
 @dataclass(frozen=True)
 class Related:
-    """Stands in a relation to an entity, or to at least so many members of a set. What is described
-    are the relation's subjects where `inverse`, else its objects."""
+    """In a relation to an entity, or to so many members of a set: its subjects where `inverse`."""
 
     relation: str
     inverse: bool
@@ -146,18 +141,18 @@ def _declared(relation: str, schema: Schema) -> Relation:
     return schema.relations[relation]
 
 
-def _both(one: Description, other: Description) -> Description:
+def _both(first: Description, second: Description) -> Description:
     """Who has two occupations is of two types: types that share nothing are kept side by side."""
-    shared = tuple(name for name in one.types if name in other.types)
-    types = shared or (*one.types, *other.types)
-    added = (part for part in other.parts if part not in one.parts)
-    return Description(types, (*one.parts, *added))
+    shared = tuple(name for name in first.types if name in second.types)
+    types = shared or (*first.types, *second.types)
+    added = (part for part in second.parts if part not in first.parts)
+    return Description(types, (*first.parts, *added))
 
 
-def _either(one: Description, other: Description) -> Description:
-    types = (*one.types, *(name for name in other.types if name not in one.types))
-    common = tuple(part for part in one.parts if part in other.parts)
-    rests = [tuple(p for p in side.parts if p not in common) for side in (one, other)]
+def _either(first: Description, second: Description) -> Description:
+    types = (*first.types, *(name for name in second.types if name not in first.types))
+    common = tuple(part for part in first.parts if part in second.parts)
+    rests = [tuple(p for p in side.parts if p not in common) for side in (first, second)]
     if not all(rests):
         return Description(types, common)
     alone = [rest[0] if len(rest) == 1 else None for rest in rests]
@@ -169,20 +164,19 @@ def _either(one: Description, other: Description) -> Description:
     return Description(types, (*common, Either(tuple(options))))
 
 
-def _merged(one: Constraint | None, other: Constraint | None) -> Related | None:
+def _merged(first: Constraint | None, second: Constraint | None) -> Related | None:
     """Related to any of two sets, for related to one or the other; None where they are named."""
-    if not isinstance(one, Related) or not isinstance(other, Related):
+    if not isinstance(first, Related) or not isinstance(second, Related):
         return None
-    sets = one.to, other.to
-    alike = replace(one, to=other.to) == other and one.at_least == 1
+    sets = first.to, second.to
+    alike = replace(first, to=second.to) == second and first.at_least == 1
     if not alike or not isinstance(sets[0], Description) or not isinstance(sets[1], Description):
         return None
-    return replace(one, to=_either(sets[0], sets[1])) if sets[0].types == sets[1].types else None
+    return replace(first, to=_either(sets[0], sets[1])) if sets[0].types == sets[1].types else None
 
 
 def is_single(described: Description, schema: Schema) -> bool:
-    """Whether it describes one thing at most, by a relation that has one value: where X was born. A
-    schema says so with `count` and `exclusive`."""
+    """Whether it describes one thing at most, by the schema's `count` and `exclusive`."""
     for part in described.parts:
         if isinstance(part, Related) and isinstance(part.to, NamedEntity):
             relation = schema.relations[part.relation]
@@ -194,11 +188,10 @@ def is_single(described: Description, schema: Schema) -> bool:
 def covered(
     described: Description, schema: Schema, within: Related | None = None
 ) -> tuple[str, ...]:
-    """Types that a noun of the description means, too, to most readers, and of which all may hold.
+    """Types that a noun of the description also means to most readers, and of which all may hold.
 
-    Of the companies in a city these are film studios; of those that somebody founded there are
-    none, where a schema knows founders of companies alone. `within`: what holds of others through
-    these.
+    Of the companies in a city, film studios; of those that somebody founded, none where a schema
+    knows founders of companies alone. `within`: what holds of others through these.
     """
     parts = described.parts
     if within:
@@ -223,10 +216,10 @@ def _may_hold(part: Constraint, type_name: str, schema: Schema) -> bool:
     return any(type_name in side(relation) for relation in alike)
 
 
-def _without(one: Description, other: Description) -> Description:
-    rest = tuple(part for part in other.parts if part not in one.parts) or other.parts
+def _without(first: Description, second: Description) -> Description:
+    rest = tuple(part for part in second.parts if part not in first.parts) or second.parts
     if len(rest) == 1 and isinstance(choice := rest[0], Either):
         exceptions = tuple(Except(option) for option in choice.options)
     else:
         exceptions = (Except(rest),)
-    return replace(one, parts=(*one.parts, *exceptions))
+    return replace(first, parts=(*first.parts, *exceptions))

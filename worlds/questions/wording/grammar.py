@@ -80,7 +80,6 @@ def _mentioning(part: Constraint, chosen: Description, mentioned: Mentioned) -> 
 
 
 def _depth(of: Description | Constraint) -> int:
-    """How many noun phrases are inside one another."""
     if isinstance(of, Meets):
         return 0
     if isinstance(of, Related):
@@ -107,7 +106,6 @@ _Frame = Callable[[], str]
 
 
 def _frames(phrase: NounPhrase, random: Random) -> Iterator[tuple[_Frame, int]]:
-    """The frames that fit, each with how often it is taken beside the others."""
     if phrase.predicates or phrase.denials:
         yield (lambda: _which(phrase)), 4
         if len(phrase.predicates) > 1 and not phrase.denials and not phrase.excluded:
@@ -117,8 +115,8 @@ def _frames(phrase: NounPhrase, random: Random) -> Iterator[tuple[_Frame, int]]:
         # What they did may say who they are: those who directed a film are directors.
         clauses = [predicate for predicate in phrase.predicates if isinstance(predicate, Clause)]
         active = any(clause.verb.is_active for clause in clauses)
-        told = phrase.noun.general or (phrase.noun.plural == phrase.noun.bare and active)
-        if phrase.noun.of_people and told:
+        is_plain = phrase.noun.general or (phrase.noun.plural == phrase.noun.bare and active)
+        if phrase.noun.of_people and is_plain:
             yield (lambda: _who(phrase)), 2
     yield (lambda: random.choice(_REQUESTS).format(around(phrase.noun.plural, phrase))), 2
 
@@ -148,8 +146,7 @@ def _who(phrase: NounPhrase) -> str:
 
 
 def _did(phrase: NounPhrase) -> str:
-    """ "Which horror films did X direct?", of one name, with nothing but short things beside it;
-    "" where there is none."""
+    """ "Which horror films did X direct?", of one name and short things beside it; or ""."""
     clause = next((p for p in phrase.predicates if isinstance(p, Clause) and p.swapped), None)
     if clause is None or not clause.swapped or phrase.denials or phrase.excluded:
         return ""
@@ -194,26 +191,23 @@ class Grammar:
         self.schema, self._seed = schema, seed
 
     def sayable(self, relation: str, inverse: bool = False) -> bool:
-        """Whether a step along a relation can be said; of dates, numbers and items a filter.
-        `inverse`: as in a plan, the step gives the relation's subjects. A filter by an entity (an
-        award) gives subjects, too."""
+        """Whether a step along a relation (of dates, numbers and items, a filter) can be said.
+        `inverse`: the step gives the relation's subjects, as a filter by an entity does."""
         declared = self.schema.relations[relation]
         if declared.said is None:
             return False
-        said = declared.said.subject if inverse or not declared.object else declared.said.object
-        return bool(declared.said.kind) or any(Verb.read(phrase).base for phrase in said)
+        gives_subjects = inverse or not declared.object
+        phrases = declared.said.subject if gives_subjects else declared.said.object
+        return bool(declared.said.kind) or any(Verb.read(phrase).base for phrase in phrases)
 
     def question(self, plan: Plan, name: Callable[[str], str], variant: int = 0) -> str:
-        """A question for the plan's answers; `name` gives the names of the entities in it. Variants
-        are other draws of frame and phrases. Raises InputError for a relation that the schema
-        lacks, or does not say."""
+        """A question for the plan's answers; `name` gives entities' names; variants draw other
+        frames and phrases. Raises InputError for a relation that the schema lacks or never says."""
         random = Random(f"{self._seed} {variant} {json.dumps(plan.to_json())}")
         before, asked = introduced(describe(plan, self.schema)[-1], random)
         phrases = NounPhrases(self.schema, name, random)
         opening = ("Consider", "Now take")
-        sentences = [
-            f"{opening[min(place, 1)]} {phrases.the(part)}." for place, part in enumerate(before)
-        ]
+        sentences = [f"{opening[min(n, 1)]} {phrases.the(part)}." for n, part in enumerate(before)]
         frames, weights = zip(*_frames(phrases.structure(asked), random), strict=True)
         frame: _Frame = random.choices(frames, weights)[0]
         return " ".join([*sentences, frame()])

@@ -55,7 +55,6 @@ class _Predicates:
         self._words, self._phrases = vocabulary, phrases
 
     def noun_phrase(self, parts: Sequence[Constraint], noun: Noun) -> NounPhrase:
-        """What parts say: in clauses, denials, and exceptions of several parts."""
         positive = [part for part in parts if not isinstance(part, Except)]
         exceptions = [part for part in parts if isinstance(part, Except)]
         denied = [part.parts[0] for part in exceptions if part.is_plain]
@@ -65,7 +64,6 @@ class _Predicates:
         return NounPhrase(noun, tuple(predicates), tuple(denials), tuple(excluded))
 
     def _predicates_of(self, parts: Iterable[Constraint], noun: Noun) -> list[Predication]:
-        """Clauses and choices, short ones first."""
         made: list[Predication] = []
         for group in self._grouped(parts):
             if isinstance(first := group[0], Either):
@@ -98,30 +96,26 @@ class _Predicates:
                 groups.append([part])
         return groups
 
-    def _together(self, one: Constraint, other: Constraint) -> bool:
+    def _together(self, first: Constraint, second: Constraint) -> bool:
         """Whether one verb can say both: played for both A and B."""
-        if isinstance(one, Related) and isinstance(other, Related):
-            verbs = self._words.verbs(one.relation, one.inverse)
-            same = verbs == self._words.verbs(other.relation, other.inverse)
+        if isinstance(first, Related) and isinstance(second, Related):
+            verbs = self._words.verbs(first.relation, first.inverse)
+            same = verbs == self._words.verbs(second.relation, second.inverse)
             return same and any(verb.base and not verb.after for verb in verbs)
-        if isinstance(one, Meets) and isinstance(other, Meets):
-            return one.relation == other.relation and not isinstance(one.condition, Holds)
+        if isinstance(first, Meets) and isinstance(second, Meets):
+            return first.relation == second.relation and not isinstance(first.condition, Holds)
         return False
 
-    def _one_verb(
-        self, parts: Sequence[Constraint], conjunction: _Conjunction, noun: Noun
-    ) -> Clause:
+    def _one_verb(self, parts: Sequence[Constraint], word: _Conjunction, noun: Noun) -> Clause:
         if related := [part for part in parts if isinstance(part, Related)]:
-            return self._related(related, conjunction, noun)
-        return self._meets([p for p in parts if isinstance(p, Meets)], conjunction, noun)
+            return self._related(related, word, noun)
+        return self._meets([p for p in parts if isinstance(p, Meets)], word, noun)
 
     def _either(self, part: Either, noun: Noun) -> Predication:
         singles = [option[0] for option in part.options if len(option) == 1]
         simple = [p for p in singles if isinstance(p, Related | Meets)]
-        options = [
-            NounPhrase(noun, (self._one_verb(group, "or", noun),))
-            for group in self._grouped(simple)
-        ]
+        clauses = [self._one_verb(group, "or", noun) for group in self._grouped(simple)]
+        options = [NounPhrase(noun, (clause,)) for clause in clauses]
         if len(simple) == len(part.options) and len(options) == 1:
             return options[0].predicates[0]
         several = [option for option in part.options if len(option) > 1 or option[0] not in simple]
@@ -153,8 +147,7 @@ class _Predicates:
         )
 
     def _without(self, part: Related, missing: Sequence[Related], noun: Noun) -> Clause | None:
-        """Related to one but not to others, with one verb: played for A but not for B. None where
-        it would not be clear what is denied."""
+        """Played for A but not for B, with one verb; None where it is not clear what is denied."""
         verb = self._words.verb(part.relation, part.inverse, noun, last=True)
         if verb.after or (not isinstance(part.to, NamedEntity) and not verb.preposition):
             return None
@@ -166,8 +159,7 @@ class _Predicates:
         return Clause(replace(verb, preposition=""), other, long=True)
 
     def _joined(self, parts: Sequence[Related], conjunction: _Conjunction, verb: Verb) -> str:
-        """The other sides. "Both" is said of two names alone: elsewhere one thing may meet both,
-        as a club in X that Y owns, and the question says that it counts."""
+        """The other sides. "Both" is said of two names alone: elsewhere one thing may be both."""
         others = [self._other_side(part, verb) for part in parts]
         if all(isinstance(part.to, NamedEntity) for part in parts):
             both = "both " if conjunction == "and" and len(parts) == 2 else ""
@@ -231,8 +223,8 @@ class NounPhrases:
         if part.at_least > 1:
             return f"{count} {self.phrase(part.to, within=part)}"
         of_many = "[" in verb.before + verb.after
-        one = now_and_then(_SINGULAR_OFTEN, self.random) and not of_many
-        return self.phrase(part.to, "one" if one else "plural", part)
+        singular = now_and_then(_SINGULAR_OFTEN, self.random) and not of_many
+        return self.phrase(part.to, "one" if singular else "plural", part)
 
     def none_of(self, part: Related) -> str:
         if isinstance(part.to, Mentioned):
@@ -264,8 +256,7 @@ class NounPhrases:
     def phrase(
         self, described: Description, number: str = "plural", within: Related | None = None
     ) -> str:
-        """The noun and all that is said of it; `number`: plural, one ("a film"), any, or the.
-        `within`: what is said of others through them."""
+        """The noun and all that is said of it. `number`: plural, one ("a film"), any, or the."""
         phrase = self.structure(described, within)
         self._nouns[described] = phrase.noun
         noun = phrase.noun.plural if number == "plural" else getattr(phrase.noun, number)()
@@ -285,7 +276,6 @@ class NounPhrases:
         return phrase
 
     def _noun(self, described: Description) -> tuple[Noun, list[Constraint]]:
-        """The noun with the first kind of it, and the parts that this leaves to say."""
         noun = noun_of(described.types, self._schema)
         for part in described.parts:
             if kinds := self._words.kinds(part):

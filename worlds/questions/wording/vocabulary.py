@@ -1,5 +1,4 @@
-"""The words of a question: verbs in their forms, years, amounts and lists, and the nouns, phrases
-and values that a schema and the names of entities give."""
+"""The words of a question: verbs, years, amounts, lists, and a schema's nouns and phrases."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -81,7 +80,6 @@ class Verb:
         return "do" if plural else "does"
 
     def _singular(self) -> str:
-        """What he, she or it does: is, has, runs, teaches, carries."""
         if self.form in _BE or self.form == "have":
             return _BE.get(self.form, "has")
         if not self.is_present:
@@ -210,13 +208,13 @@ def people_of(types: Types, schema: Schema) -> Noun:
     return Noun("people", "person", True, True)
 
 
-def of_kind(noun: Noun, said: Said, values: Sequence[str]) -> Noun:
+def of_kind(noun: Noun, wording: Said, values: Sequence[str]) -> Noun:
     """The noun with kinds of it: horror films, horror or drama films, goalkeepers."""
-    if "*" not in said.kind:
-        plural = listed([said.kind.format(value) for value in values], "or")
+    if "*" not in wording.kind:
+        plural = listed([wording.kind.format(value) for value in values], "or")
         return Noun(plural, listed(values, "or"), noun.of_people)
     kinds = [value.removesuffix(f" {noun.singular}") for value in values]
-    pattern = said.kind.format(listed(kinds, "or"))
+    pattern = wording.kind.format(listed(kinds, "or"))
     plural, singular = (pattern.replace("*", form) for form in (noun.plural, noun.singular))
     return Noun(plural, singular, noun.of_people, plain=(noun.plural, noun.singular))
 
@@ -237,23 +235,22 @@ class Vocabulary:
 
     def said(self, relation: str) -> Said:
         """How a relation is said. Raises InputError where the schema does not tell."""
-        said = self._schema.relations[relation].said
-        if said is None:
-            raise InputError(
-                f"the relation {relation!r} cannot be said in a question",
-                remedy="declare it in the schema, under `said`",
-            )
-        return said
+        declared = self._schema.relations[relation].said
+        if declared is None:
+            problem = f"the relation {relation!r} cannot be said in a question"
+            raise InputError(problem, remedy="declare it in the schema, under `said`")
+        return declared
 
     def verbs(self, relation: str, of_subject: bool) -> list[Verb]:
         """The phrases of one side. Raises InputError where none of them has a verb."""
-        said = self.said(relation)
-        verbs = [Verb.read(phrase) for phrase in (said.subject if of_subject else said.object)]
+        declared = self.said(relation)
+        phrases = declared.subject if of_subject else declared.object
+        verbs = [Verb.read(phrase) for phrase in phrases]
         if not any(verb.base for verb in verbs):
             side = "subject" if of_subject else "object"
+            remedy = f"declare a phrase with a verb in the schema, under `said: {side}`"
             raise InputError(
-                f"the relation {relation!r} cannot be said of its {side}s",
-                remedy=f"declare a phrase with a verb in the schema, under `said: {side}`",
+                f"the relation {relation!r} cannot be said of its {side}s", remedy=remedy
             )
         return verbs
 
@@ -275,8 +272,8 @@ class Vocabulary:
         """The name of the other side, and a verb for what that did: Mara Voss, directed."""
         if not isinstance(part.to, NamedEntity):
             return None
-        said = self.said(part.relation)
-        phrases = map(Verb.read, said.object if part.inverse else said.subject)
+        declared = self.said(part.relation)
+        phrases = map(Verb.read, declared.object if part.inverse else declared.subject)
         fit = [verb for verb in phrases if verb.is_active and not verb.before and not verb.after]
         return (self.named(part), self._random.choice(fit)) if fit else None
 
@@ -314,8 +311,8 @@ class Vocabulary:
             return None
         if any(map(self.statement, held)):
             return None
-        said = self.said(held[0].relation)
-        return (said, [self.value(p) for p in held]) if said.kind else None
+        declared = self.said(held[0].relation)
+        return (declared, [self.value(p) for p in held]) if declared.kind else None
 
 
 def stutters(noun: Noun, verb: Verb) -> bool:

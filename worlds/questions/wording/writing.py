@@ -60,9 +60,7 @@ class Review:
     reason: str
 
 
-class _Reply(BaseModel):
-    """The form of a verdict; anything beside it is refused."""
-
+class _Verdict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     verdict: Literal["Valid", "Invalid"]
@@ -71,9 +69,8 @@ class _Reply(BaseModel):
 
 class Reviewer:
     """Judges by a model. Every method raises TextModelError where the model does not answer, for an
-    unreviewed question must not pass as reviewed, nor be dropped as bad; RejectedError where
-    neither its reply nor a second one holds a verdict; and InputError where that happens ten times
-    in a row, which no further question would mend."""
+    unreviewed question must neither pass nor be dropped; RejectedError where neither its reply nor
+    a second one holds a verdict; InputError where that happens ten times in a row."""
 
     def __init__(self, model: TextModel) -> None:
         self._model = model
@@ -81,54 +78,36 @@ class Reviewer:
 
     def judge_template(self, steps: Sequence[str]) -> Review:
         """Whether questions of this pattern can make sense; `steps` name types, no entities."""
-        return self._ask(fill("review_template", steps="\n".join(steps), form=_form()))
+        return self._ask("review_template", steps)
 
     def judge(self, question: str, steps: Sequence[str], answers: Sequence[str]) -> Review:
         """Whether question, plan and answers (of one branch) belong together."""
-        return self._ask(
-            fill(
-                "review_question",
-                question=json.dumps(question, ensure_ascii=False),
-                steps="\n".join(steps),
-                answers=json.dumps(list(answers), ensure_ascii=False),
-                form=_form(),
-            )
-        )
+        asked, given = (json.dumps(v, ensure_ascii=False) for v in (question, list(answers)))
+        return self._ask("review_question", steps, question=asked, answers=given)
 
-    def _ask(self, prompt: str) -> Review:
-        reply = self._model.complete(prompt)
-        verdict = _read(reply)
-        if isinstance(verdict, Review):
-            self._unreadable = 0
-            return verdict
-        shown = reply[:MAX_REPEATED]
-        again = fill("repair_verdict", prompt=prompt, problem=verdict, reply=shown, form=_form())
-        repaired = _read(self._model.complete(again))
-        if isinstance(repaired, Review):
-            self._unreadable = 0
-            return repaired
+    def _ask(self, name: str, steps: Sequence[str], **values: str) -> Review:
+        form = fill("verdict_form")
+        asked = prompt = fill(name, steps="\n".join(steps), form=form, **values)
+        replies: list[str] = []
+        while len(replies) < 2:
+            replies.append(self._model.complete(asked))
+            try:
+                read = _Verdict.model_validate_json(replies[-1].strip())
+            except ValidationError as error:
+                shown, fault = replies[0][:MAX_REPEATED], first_problem(error)
+                asked = fill("repair_verdict", prompt=prompt, problem=fault, reply=shown, form=form)
+            else:
+                self._unreadable = 0
+                return Review(read.verdict == "Valid", one_line(read.reason)[:MAX_REASON])
         self._unreadable += 1
         if self._unreadable >= MAX_UNREADABLE:
             raise InputError(
                 f"{MAX_UNREADABLE} verdicts in a row cannot be read, the last: "
-                f"{cut(printable(one_line(reply)), MAX_SHOWN)!r}",
+                f"{cut(printable(one_line(replies[0])), MAX_SHOWN)!r}",
                 where="--reviewer",
                 remedy="name a model that replies with the JSON object it is asked for",
             )
         raise RejectedError(UNREADABLE)
-
-
-def _read(reply: str) -> Review | str:
-    """The verdict in a reply, or what is wrong with the reply."""
-    try:
-        read = _Reply.model_validate_json(reply.strip())
-    except ValidationError as error:
-        return first_problem(error)
-    return Review(read.verdict == "Valid", one_line(read.reason)[:MAX_REASON])
-
-
-def _form() -> str:
-    return fill("verdict_form")
 
 
 Problem = Literal[
@@ -204,7 +183,14 @@ def check(text: str, plan: Plan, steps: Sequence[str], names: Iterable[str]) -> 
             inflected = re.compile(rf"\b{stem}", re.I)
             if inflected.search(every) and not inflected.search(words):
                 raise StrayError("drops a name", name)
-    _check_other_names(words, every)
+    # What begins like a name has to stand in the steps.
+    known = set(re.findall(r"\w+", every))
+    first, *others = re.findall(rf"[^\W\d_]\w*|{_NAME}", words)
+    if first != _NAME and first.lower() not in _OPENERS | {word.lower() for word in known}:
+        raise StrayError("adds a name", first)
+    for word in others:
+        if word != _NAME and not word[0].islower() and word not in known:
+            raise StrayError("adds a name", word)
     wanted: set[str] = set()
     for step, in_words in zip(plan.steps, asked, strict=True):
         # Not the numbers by which steps refer to each other.
@@ -238,17 +224,6 @@ def _whole(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(_plain(name))}(?!\w)")
 
 
-def _check_other_names(said: str, asked: str) -> None:
-    """Refuse what begins like a name and does not stand in the steps."""
-    known = set(re.findall(r"\w+", asked))
-    first, *others = re.findall(rf"[^\W\d_]\w*|{_NAME}", said)
-    if first != _NAME and first.lower() not in _OPENERS | {word.lower() for word in known}:
-        raise StrayError("adds a name", first)
-    for word in others:
-        if word != _NAME and not word[0].islower() and word not in known:
-            raise StrayError("adds a name", word)
-
-
 def _bounds(step: PlanStep) -> set[str]:
     if isinstance(step, GroupBy):
         return {str(step.at_least)}
@@ -269,8 +244,7 @@ _QUOTES = {'"': '"', "“": "”"}
 
 @dataclass(frozen=True)
 class Written:
-    """A question's text. Where the grammar wrote it, `problem` says why (one of a few, to be
-    counted) and `detail` what of."""
+    """A question's text. Where the grammar wrote it, `problem` says why, and `detail` what of."""
 
     text: str
     by: Literal["model", "grammar"]
@@ -279,8 +253,7 @@ class Written:
 
 
 class ModelWriter:
-    """Words questions by a model, one call each. `sees_answers`: it is shown those of each reading
-    beside the plan, as DeepAmbigQA's is."""
+    """Words questions by a model, one call each; where `sees_answers`, each reading's are shown."""
 
     def __init__(self, model: TextModel, *, sees_answers: bool = False) -> None:
         self._model = model
@@ -294,19 +267,19 @@ class ModelWriter:
         fallback: str,
         answers: Sequence[Sequence[str]],
     ) -> Written:
-        """The plan as a question: the model's if it kept to the plan, else `fallback`. `steps` are
-        the numbered steps in words, and `name` gives what they call an entity. `answers`: of each
-        reading."""
+        """The plan as a question: the model's if it keeps to the plan, else `fallback`. `steps`:
+        numbered, in words, in which `name` names entities. `answers`: of each reading."""
         names = list(dict.fromkeys(name(entity) for entity in plan.entities()))
         shown = list(steps)
         if self.sees_answers:
             sets = "\n".join(json.dumps(list(own), ensure_ascii=False) for own in answers)
             shown += ["", fill("answers_seen", answers=sets)]
-        prompt = fill(
-            "write_question", steps="\n".join(shown), names="; ".join(names), most=str(MAX_WORDS)
-        )
+        given = {"steps": "\n".join(shown), "names": "; ".join(names)}
+        prompt = fill("write_question", **given, most=str(MAX_WORDS))
         try:
-            text = _bare(self._model.complete(prompt))
+            text = self._model.complete(prompt).strip()
+            if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and text.count(text[0]) <= 2:
+                text = text[1:-1].strip()
             check(text, plan, steps, names)
         except TextModelError as error:
             return Written(fallback, "grammar", "no reply", str(error))
@@ -315,17 +288,7 @@ class ModelWriter:
         return Written(text, "model")
 
 
-def _bare(reply: str) -> str:
-    """A reply without blanks and quotation marks around it."""
-    text = reply.strip()
-    if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and text.count(text[0]) <= 2:
-        text = text[1:-1].strip()
-    return text
-
-
 class _Choice(BaseModel):
-    """The form of a choice among numbered candidates."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
 
     candidate: int
@@ -338,17 +301,15 @@ class EntityChooser:
         self._model = model
 
     def choice(self, steps: Sequence[str], candidates: Sequence[str]) -> int | None:
-        """The place of the candidate that suits the steps; None where the reply names none. Raises
-        TextModelError where the model does not answer."""
+        """The index of the candidate that suits the steps, if any. Raises TextModelError."""
         listed = "\n".join(f"{n}. {one_line(text)}" for n, text in enumerate(candidates, start=1))
-        reply = self._model.complete(
-            fill("choose_entity", steps="\n".join(steps), candidates=listed)
-        )
+        prompt = fill("choose_entity", steps="\n".join(steps), candidates=listed)
+        reply = self._model.complete(prompt)
         try:
-            place = _Choice.model_validate_json(reply.strip()).candidate - 1
+            index = _Choice.model_validate_json(reply.strip()).candidate - 1
         except ValidationError:
             return None
-        return place if 0 <= place < len(candidates) else None
+        return index if 0 <= index < len(candidates) else None
 
 
 class Verbalization(NamedTuple):
@@ -394,8 +355,7 @@ class Verbalizer:
         return self._chooser is not None
 
     def choose(self, plan: Plan, name: NameOf, candidates: Sequence[str]) -> int | None:
-        """Which candidate suits the plan, whose steps `name` puts in words. Raises
-        TextModelError."""
+        """Which candidate suits the plan, whose steps `name` puts in words."""
         assert self._chooser is not None
         return self._chooser.choice(self._worder.steps(plan, name), candidates)
 
@@ -413,9 +373,8 @@ class Verbalizer:
         return Verbalization(written.text, written.by, tuple(steps))
 
     def review_template(self, plan: Plan, kind: NameOf) -> None:
-        """Ask once for all plans with the same relations whether such questions can make sense.
-        `kind`: what stands for each entity, as "a certain film". Raises RejectedError, and what
-        `Reviewer` does."""
+        """Ask once, for all plans with the same relations, whether such questions make sense.
+        `kind` stands for each entity: "a certain film". Raises RejectedError, and `Reviewer`'s."""
         if self._reviewer is None:
             return
         steps = self._worder.steps(plan, kind)
@@ -426,12 +385,11 @@ class Verbalizer:
             raise RejectedError("the reviewer finds the template infeasible")
 
     def review(
-        self, said: Verbalization, plan: Plan, name: NameOf, answers: Sequence[Sequence[str]]
+        self, wording: Verbalization, plan: Plan, name: NameOf, answers: Sequence[Sequence[str]]
     ) -> None:
-        """Ask of each reading whether question, plan and answers belong together. Raises as
-        `review_template` does."""
+        """Ask whether question, plan and each reading's answers fit. Raises the same."""
         if self._reviewer is None:
             return
         steps = self._worder.steps(plan, name)
-        if not all(self._reviewer.judge(said.text, steps, own).valid for own in answers):
+        if not all(self._reviewer.judge(wording.text, steps, own).valid for own in answers):
             raise RejectedError("the reviewer finds the question invalid")
