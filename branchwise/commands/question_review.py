@@ -211,7 +211,10 @@ class _Dialogue:
 
         keep(naturalness=int(_asked("natural? 1 to 3", "123", grade.naturalness)))
         correct = _yes("are the answers right and complete?", grade.correct)
-        keep(correct=correct, why="" if correct else _typed("why not? "))
+        keep(correct=correct, why="" if correct else grade.why)
+        if not correct:
+            before = f"[{printable(grade.why)}] " if grade.why else ""
+            keep(why=_typed(f"why not? {before}").strip() or grade.why)
         for name in readings(question):
             helps = _yes(f"does {printable(name)} help?", grade.helpful.get(name))
             keep(helpful={**grade.helpful, name: helps})

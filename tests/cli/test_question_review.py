@@ -71,6 +71,19 @@ def test_grades_outlive_a_kill_and_go_on_where_they_stopped(file):
     assert grades(file)["ana", "a"].helpful == {"1933": False, "1976": True}
 
 
+def test_a_verdict_is_kept_before_its_reason_and_enter_keeps_the_reason(file):
+    command = ("questions", "review", file, "--sample", "1", "--rater", "ana")
+    with Terminal(*command) as terminal:
+        say(terminal, ("natural? 1 to 3: ", "3"), ("complete? y/n: ", "n"))
+        terminal.wait_for("why not? ")
+    assert grades(file)["ana", "p"] == HumanGrade(3, False)
+    for shown, typed in (("why not? ", "by Eva"), ("why not? [by Eva] ", "")):
+        with Terminal(*command) as terminal:
+            say(terminal, ("2 of 2", "b"), ("[3]: ", ""), ("[n]: ", ""), (shown, typed))
+            terminal.wait_until(lambda: terminal.output.count("2 of 2") == 2)
+        assert grades(file)["ana", "p"] == HumanGrade(3, False, "by Eva")
+
+
 def test_ctrl_c_stops_and_keeps_what_was_given(file):
     with Terminal(
         "questions", "review", file, "--sample", "1", "--rater", "ana", controls=True
