@@ -42,13 +42,11 @@ class Summed:
 def aggregate(
     values: Mapping[str, Sequence[float | None]], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> dict[str, Aggregate]:
-    """Mean and percentile bootstrap interval of every metric over the same questions.
-
-    `values` maps a metric to one value a question, all in the same order; None is unscored and
-    stays out. Questions are drawn with replacement, `resamples` times; a question's epochs must
-    already be averaged, which makes it a cluster (Efron and Tibshirani 1993, chapter 13). All
-    metrics share the draws, so that what is added to a table changes no other number in it.
-    """
+    """Mean and percentile bootstrap interval of every metric over the same questions. `values` maps
+    a metric to one value a question, all in the same order; None is unscored and stays out.
+    Questions are drawn with replacement, `resamples` times; a question's epochs must already be
+    averaged, which makes it a cluster (Efron and Tibshirani 1993, chapter 13). All metrics share
+    the draws, so that what is added to a table changes no other number in it."""
     import numpy as np
 
     if not values:

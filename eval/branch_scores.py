@@ -120,13 +120,11 @@ def strict_score(gold: GoldBranches, answers: Answers, alignment: Alignment) -> 
 
 
 def pooled_score(gold: GoldBranches, answers: Answers) -> SetScore:
-    """An entity is right where any gold branch has it: branches are ignored on both sides.
-
-    Gold answers of all branches are one entity where they share their Wikidata number, or their
-    text, whatever their numbers: without its branch, no predicted text could tell them apart. In
+    """An entity is right where any gold branch has it: branches are ignored on both sides. Gold
+    answers of all branches are one entity where they share their Wikidata number, or their text,
+    whatever their numbers: without its branch, no predicted text could tell them apart. In
     `strict_score` those of one branch alone are. Of several forms of one entity one counts, as
-    right; the others count nowhere. docs/reports.md says where a plain union counts otherwise.
-    """
+    right; the others count nowhere. docs/reports.md says where a plain union counts otherwise."""
     texts = [text for branch in answers.values() for text in branch]
     matches = match_texts(texts, gold.pooled, gold.pooled)
     right = len(matches.right)
@@ -143,13 +141,11 @@ class TextMatches(NamedTuple):
 
 
 def match_texts(texts: Iterable[str], target: AnswerSet | None, question: AnswerSet) -> TextMatches:
-    """Which texts are entities of `target` (None: of no branch), and which are wrong.
-
-    Texts are paired with entities one-to-one, as many as can be. A text that names an entity of
-    the target but is left over is another form of one already counted: neither right nor wrong,
-    unless it is one of several with different disambiguators, which cannot be one entity.
-    Wrong texts count once by entity too, where they write one of another branch out.
-    """
+    """Which texts are entities of `target` (None: of no branch), and which are wrong. Texts are
+    paired with entities one-to-one, as many as can be. A text that names an entity of the target
+    but is left over is another form of one already counted: neither right nor wrong, unless it is
+    one of several with different disambiguators, which cannot be one entity. Wrong texts count once
+    by entity too, where they write one of another branch out."""
     named: dict[str, list[ComparedName]] = {}
     written: dict[str, set[int]] = {}
     unknown: list[str] = []
@@ -222,7 +218,6 @@ class Wrong(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class BranchMatches:
     """The pairs behind a `SetScore`: `right`, `wrong`, and the gold pairs that are `missing`.
-
     len(right) is the score's `right`, len(right) + len(missing) its `gold`. `wrong` names at least
     as many texts as are counted wrong: several texts that write one entity of another branch out
     are one wrong entity. Texts that are further forms of an entity already counted are in neither.

@@ -147,13 +147,11 @@ class CeilingScores:
 def ceilings(
     items: Iterable[TracedItem], reach: Reach | None = None, *, recall: str
 ) -> CeilingScores:
-    """Ceilings of the items of one run; their order changes nothing.
-
-    `recall`: the task's key for the share of gold pairs that the answer has. Where no item
-    recorded any evidence (no tools, answers from a file) there are no ceilings, only the recall. In
-    a run that searched, an item that found nothing, even one that failed, counts 0. Without `reach`
-    it is unscored, and the loss of retrieval with it.
-    """
+    """Ceilings of the items of one run; their order changes nothing. `recall`: the task's key for
+    the share of gold pairs that the answer has. Where no item recorded any evidence (no tools,
+    answers from a file) there are no ceilings, only the recall. In a run that searched, an item
+    that found nothing, even one that failed, counts 0. Without `reach` it is unscored, and the loss
+    of retrieval with it."""
     ordered = in_order(items)
     known = {item.key for item in with_evidence(ordered)}
     retrieved = found_in_any_epoch(ordered)

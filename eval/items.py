@@ -140,12 +140,10 @@ def each_gold_set(items: Iterable[AnsweredItem]) -> list[AnsweredItem]:
 
 def best_gold_sets(task: "Task", items: Iterable[AnsweredItem]) -> list[AnsweredItem]:
     """One item for each question and epoch: of those that stand for it, the one that scores best.
-
     Best is the greatest value of the task's main metric, of equal ones that of its other headline
     metrics in their order. What still is equal (an item without an answer) falls to the gold set
     with the most branches, the most answers, then the first by its text: the order of gold sets
-    changes nothing. Undecided items are tried by every gold set.
-    """
+    changes nothing. Undecided items are tried by every gold set."""
     # One set for all metrics: no error could explain the best of each by itself.
     grouped: list[list[AnsweredItem]] = []
     for item in each_gold_set(items):

@@ -196,13 +196,11 @@ def all_flips(differences: "NDArray[np.float64]") -> float:
 def random_flips(
     differences: "NDArray[np.float64]", *, seed: int = 0, flips: int = FLIPS
 ) -> list[float]:
-    """Monte Carlo two-sided p-values of the sign-flip test, one for each metric.
-
-    `differences`: float64 [metrics, questions], NaN where left out. (b + 1) / (m + 1), b of m
-    random sign vectors giving at least the observed |sum|: never 0, and never rejecting too often
-    (Phipson and Smyth 2010). One matrix product does for all metrics; scipy's `permutation_test`
-    takes 30 times as long or more (docs/statistics.md) and draws for each metric alone.
-    """
+    """Monte Carlo two-sided p-values of the sign-flip test, one for each metric. `differences`:
+    float64 [metrics, questions], NaN where left out. (b + 1) / (m + 1), b of m random sign vectors
+    giving at least the observed |sum|: never 0, and never rejecting too often (Phipson and Smyth
+    2010). One matrix product does for all metrics; scipy's `permutation_test` takes 30 times as
+    long or more (docs/statistics.md) and draws for each metric alone."""
     import numpy as np
 
     filled = np.nan_to_num(differences)
@@ -234,12 +232,10 @@ def random_heads(
 
 def students_intervals(differences: "NDArray[np.float64]") -> list[tuple[float, float] | None]:
     """95% interval of each metric's mean difference; None for fewer than two questions.
-
     `differences`: float64 [metrics, questions], NaN where left out. Student's paired interval, mean
     ± t(.975, n - 1) s / sqrt(n); a question counts once, however many epochs it has, which makes it
     the cluster. Bootstrap intervals were tried: on 60 questions of few different values the
-    percentile and BCa ones cover too little, symmetric ones too much (docs/statistics.md).
-    """
+    percentile and BCa ones cover too little, symmetric ones too much (docs/statistics.md)."""
     from scipy.stats import t
 
     def interval(values: "NDArray[np.float64]") -> tuple[float, float] | None:

@@ -25,13 +25,11 @@ _VERSION = 2  # changes when the same sources and questions may give another rea
 
 @dataclass(frozen=True)
 class Reach:
-    """For each question (by id) and gold pair: within reach, not, or unknown (None).
-
-    `within` is of the branches, `alternatives` of further gold sets, by their numbers from 1.
-    `unknown`: why, one line a reason. `final`: False where a source could not be read now but may
-    be later; such a result is not to be kept. `of_corpus`: whether a corpus is among the sources.
-    `passages`: of pairs that a corpus has, the id of one that supports or mentions it.
-    """
+    """For each question (by id) and gold pair: within reach, not, or unknown (None). `within` is of
+    the branches, `alternatives` of further gold sets, by their numbers from 1. `unknown`: why, one
+    line a reason. `final`: False where a source could not be read now but may be later; such a
+    result is not to be kept. `of_corpus`: whether a corpus is among the sources. `passages`: of
+    pairs that a corpus has, the id of one that supports or mentions it."""
 
     within: Mapping[str, Mapping[GoldPair, bool | None]]
     unknown: tuple[str, ...] = ()

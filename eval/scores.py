@@ -130,13 +130,11 @@ def question_deviation(rows: Iterable[ItemScore], metric: str) -> float | None:
 
 @dataclass(frozen=True)
 class Scorer:
-    """What scores depend on besides the items; its digest names them in a run's store.
-
-    `model` and `judge`: the models that aligned branches and accepted answers, without their
-    addresses, None where names alone decide; `prompts`: digest of what they were told. `metrics`:
-    of plug-ins, each as its column and its source. `decoding`: by role, where a system says it.
-    `variant`: another way to score the task's items; `pairs`: which a judge graded, if not all.
-    """
+    """What scores depend on besides the items; its digest names them in a run's store. `model` and
+    `judge`: the models that aligned branches and accepted answers, without their addresses, None
+    where names alone decide; `prompts`: digest of what they were told. `metrics`: of plug-ins, each
+    as its column and its source. `decoding`: by role, where a system says it. `variant`: another
+    way to score the task's items; `pairs`: which a judge graded, if not all."""
 
     task: str
     version: int
@@ -178,13 +176,11 @@ class Scorer:
 
 @dataclass(frozen=True)
 class Counts:
-    """How items ended. A failed one counts 0; `answered` gave at least one entity or output.
-
-    A format error is an answer that could not be read, `missing` a question that a predictions file
+    """How items ended. A failed one counts 0; `answered` gave at least one entity or output. A
+    format error is an answer that could not be read, `missing` a question that a predictions file
     does not answer: both are empty, not failed. `pending` items of a run are in no mean yet. A
     reply of a `cut` one met the token limit; `interrupted` ones failed since their server broke
-    off.
-    """
+    off."""
 
     items: int
     answered: int

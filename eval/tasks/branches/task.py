@@ -1,12 +1,10 @@
 """The task `branches`: find every reading of a question and every entity of its answer set."""
 
-from dataclasses import replace
-
 from branchwise.eval.alignment import MATCHER
 from branchwise.eval.branch_scores import align_answers, gold_branches, pooled_score, strict_score
 from branchwise.eval.items import DEPTHS, AnsweredItem, support_recall
 from branchwise.eval.tasks.branches.format import BranchesFormat
-from branchwise.eval.tasks.task import Column, Metrics, Role, Task
+from branchwise.eval.tasks.task import Column, Metrics, Task
 from branchwise.graphs.flows import Flow
 
 BRANCHES = Flow(
@@ -16,6 +14,7 @@ BRANCHES = Flow(
     readings="readings",
 )
 
+
 _SETS, _MORE = "answer sets", "answered and retrieval"
 _STRICT_NOTE = "strict: an entity is right under a branch of the same reading only"
 _POOLED_NOTE = "pooled: branches are ignored"
@@ -23,27 +22,43 @@ _EM_NOTE = "EM: nothing wrong and nothing missing"
 _ANSWERED_NOTE = "answered: over questions that got an answer; everything else is over all"
 _SUPPORT_NOTE = "support @k: share of the passages that state gold answers in the first k shown"
 
-_MEASURES: tuple[tuple[str, str, Role], ...] = (
-    ("precision", "P", "precision"),
-    ("recall", "R", "recall"),
-    ("em", "EM", "exact"),
-)
-_NOTES = {"strict_precision": _STRICT_NOTE, "strict_em": _EM_NOTE, "pooled_precision": _POOLED_NOTE}
 
-
-def _column(way: str, measure: str, short: str, role: Role) -> Column:
-    key, words = f"{way}_{measure}", f"{way} {short if role == 'exact' else measure}"
-    column = Column(key, f"{way}\n{short}", _SETS, note=_NOTES.get(key, ""), short=short)
-    return replace(column, role=role, words=words) if way == "strict" else column
+def _support_key(k: int | None) -> str:
+    return f"support_recall_{k or 'all'}"
 
 
 def _support_column(k: int | None) -> Column:
     note = _SUPPORT_NOTE if k == DEPTHS[0] else ""
-    key, heading = f"support_recall_{k or 'all'}", f"support\n@{k}" if k else "support\nall"
-    return Column(key, heading, _MORE, note=note, needs_evidence=True)
+    heading = f"support\n@{k}" if k else "support\nall"
+    return Column(_support_key(k), heading, _MORE, note=note, needs_evidence=True)
 
 
-_SUPPORT = {k: _support_column(k) for k in DEPTHS}
+_STRICT = (
+    Column(
+        "strict_precision",
+        "strict\nP",
+        _SETS,
+        note=_STRICT_NOTE,
+        role="precision",
+        short="P",
+        words="strict precision",
+    ),
+    Column("strict_recall", "strict\nR", _SETS, role="recall", short="R", words="strict recall"),
+    Column(
+        "strict_em",
+        "strict\nEM",
+        _SETS,
+        note=_EM_NOTE,
+        role="exact",
+        short="EM",
+        words="strict EM",
+    ),
+)
+_POOLED = (
+    Column("pooled_precision", "pooled\nP", _SETS, note=_POOLED_NOTE, short="P"),
+    Column("pooled_recall", "pooled\nR", _SETS, short="R"),
+    Column("pooled_em", "pooled\nEM", _SETS, short="EM"),
+)
 
 
 class BranchesTask(Task):
@@ -55,9 +70,10 @@ class BranchesTask(Task):
     matcher = MATCHER
     is_attributable = True
     columns: tuple[Column, ...] = (
-        *(_column(way, *measure) for way in ("strict", "pooled") for measure in _MEASURES),
+        *_STRICT,
+        *_POOLED,
         Column("precision_answered", "answered\nstrict P", _MORE, note=_ANSWERED_NOTE),
-        *_SUPPORT.values(),
+        *map(_support_column, DEPTHS),
     )
 
     def score(self, item: AnsweredItem) -> Metrics:
@@ -65,20 +81,20 @@ class BranchesTask(Task):
         without gold entities."""
         gold, answers = gold_branches(item.question.branches), item.prediction.answers
         alignment = item.matched.alignment if item.matched else align_answers(gold, answers)
-        ways = {
-            "strict": strict_score(gold, answers, alignment),
-            "pooled": pooled_score(gold, answers),
-        }
+        strict = strict_score(gold, answers, alignment)
+        pooled = pooled_score(gold, answers)
         metrics: dict[str, float | None] = {
-            f"{way}_{measure}": getattr(score, measure)
-            for way, score in ways.items()
-            for measure, _, _ in _MEASURES
+            "strict_precision": strict.precision,
+            "strict_recall": strict.recall,
+            "strict_em": strict.em,
+            "pooled_precision": pooled.precision,
+            "pooled_recall": pooled.recall,
+            "pooled_em": pooled.em,
+            "precision_answered": strict.precision if strict.predicted else None,
         }
-        is_answered = ways["strict"].predicted > 0
-        metrics["precision_answered"] = metrics["strict_precision"] if is_answered else None
-        if not ways["pooled"].gold:
+        if not pooled.gold:
             metrics = dict.fromkeys(metrics)
-        for k, column in _SUPPORT.items():
+        for k in DEPTHS:
             recall = support_recall(item.question.support, item.evidence.passages, k)
-            metrics[column.key] = recall
+            metrics[_support_key(k)] = recall
         return metrics

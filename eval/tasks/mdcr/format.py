@@ -58,13 +58,11 @@ class MDCRFormat(AnswerFormat):
     form: str = '<ans>yes or no or a number</ans> <cond>[["doc17-c4", ...], ...]</cond>'
 
     def read_text(self, text: str) -> TextAnswer | None:
-        """The last answer between tags; what stands before its tags is the reasoning.
-
-        Exact: the tags once each and nothing behind them, in them one of the words or a number,
-        and JSON. Also read: other cases of letters, `<answer>` and `<conditions>`, tags that are
-        not closed, or left out for the conditions; numbers in words; single quotes or none, ids
-        such as `doc17.c4`, brackets that are not balanced, and none around one group.
-        """
+        """The last answer between tags; what stands before its tags is the reasoning. Exact: the
+        tags once each and nothing behind them, in them one of the words or a number, and JSON. Also
+        read: other cases of letters, `<answer>` and `<conditions>`, tags that are not closed, or
+        left out for the conditions; numbers in words; single quotes or none, ids such as
+        `doc17.c4`, brackets that are not balanced, and none around one group."""
         tags = list(_TAG.finditer(text))
         ends = [*(tag.start() for tag in tags[1:]), len(text)]
         # What stands behind each opening tag, as far as the next tag, and whether it is an answer.
