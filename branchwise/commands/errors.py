@@ -161,7 +161,7 @@ def _print(path: Path, items: list[PrintedErrors], limit: int | None, *, as_json
         for line in item.lines:
             # Wrapped, not cut: its end says where to look.
             screen.print(line, markup=False, soft_wrap=not screen.is_terminal)
-    left = len(items) - (limit or len(items))
+    left = max(0, len(items) - (limit or len(items)))
     if left or not items:
         more = f"{left} more of {counted(len(items), 'item')} with errors"
         line = f"{path}: {more if items else 'nothing of the kind'}"

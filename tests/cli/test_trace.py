@@ -59,8 +59,10 @@ async def _fill(path: Path) -> None:
 
 
 def test_errors_point_at_a_place_that_the_agent_saw(type_in, run: Path):
-    shown = type_in("errors", run, "--limit", 1)[1]
+    _, shown, told = type_in("errors", run, "--limit", 1)
     assert "Al Pacino  left out by the agent · step 3 [p1], and 1 more" in shown
+    assert "1 more of 2 items with errors" in told
+    assert type_in("errors", run, "--limit", 5)[2] == ""
 
 
 def test_errors_are_chosen_by_where_an_answer_was_lost(type_in, run: Path):

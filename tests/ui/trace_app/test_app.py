@@ -63,6 +63,7 @@ async def test_help_lists_every_key_of_the_screen(base: RunView, other: RunView)
         }
         assert len(described) > 20
         await pilot.press("question_mark")
+        await pilot.pause()
         shown = screen_text(app)
         assert [tooltip for tooltip in described if tooltip not in shown] == []
         await means_shown(pilot)
