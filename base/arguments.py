@@ -51,17 +51,15 @@ def _classes(annotation: Any) -> Iterator[type]:
         for member in get_args(annotation):
             yield from _classes(member)
         return
-    found = (
-        object if annotation is inspect.Parameter.empty else get_origin(annotation) or annotation
-    )
-    if found is None:
+    cls = object if annotation is inspect.Parameter.empty else get_origin(annotation) or annotation
+    if cls is None:
         yield types.NoneType
     else:
         try:
-            isinstance(None, found)
+            isinstance(None, cls)
         except TypeError:
-            found = object
-        yield found
+            cls = object
+        yield cls
 
 
 def _fits(value: Any, classes: tuple[type, ...]) -> bool:

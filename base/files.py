@@ -197,7 +197,7 @@ def check_files(folder: Path, remedy: str) -> None:
     recorded = folder / RECORDS_FILE
     with _reading(recorded, remedy):
         known = _Records.validate_json(recorded.read_bytes())
-    found: dict[str, _Record] = {}
+    records: dict[str, _Record] = {}
     for name, (size, changed, digest) in known.items():
         path = folder / name
         with _reading(path, remedy):
@@ -205,13 +205,13 @@ def check_files(folder: Path, remedy: str) -> None:
             if not os.access(path, os.R_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             same = (now.st_size, now.st_mtime_ns) == (size, changed)
-            found[name] = (size, changed, digest) if same else _record(path)
-        if found[name][::2] != (size, digest):
+            records[name] = (size, changed, digest) if same else _record(path)
+        if records[name][::2] != (size, digest):
             what = "is damaged (not what was built)"
             raise DamagedDataError(what, where=str(path), remedy=remedy)
-    if found != known:
+    if records != known:
         with suppress(OSError, InputError):  # the folder may be read-only
-            _write(folder, found)
+            _write(folder, records)
 
 
 def _record(path: Path) -> _Record:

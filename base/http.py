@@ -250,17 +250,17 @@ def _version() -> str:
 class _Loop(asyncio.SelectorEventLoop):
     async def getaddrinfo(self, *asked: Any, **named: Any) -> Any:
         """The system's look-up has no time-out: a thread is left behind where it takes too long."""
-        found: Future[Any] = Future()
-        found.set_running_or_notify_cancel()
+        addresses: Future[Any] = Future()
+        addresses.set_running_or_notify_cancel()
 
         def look_up() -> None:
             try:
-                found.set_result(socket.getaddrinfo(*asked, **named))
+                addresses.set_result(socket.getaddrinfo(*asked, **named))
             except BaseException as error:  # noqa: BLE001 (the one who waits hears of it)
-                found.set_exception(error)
+                addresses.set_exception(error)
 
         threading.Thread(target=look_up, daemon=True).start()
-        return await asyncio.wrap_future(found)
+        return await asyncio.wrap_future(addresses)
 
 
 async def _answer(pool: "httpx.AsyncHTTPTransport", sent: "httpx.Request") -> "httpx.Response":

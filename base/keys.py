@@ -165,7 +165,7 @@ def _is_openai(origin: Origin) -> bool:
 
 
 def _read(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for host, variable in pairs:
         if not variable:
             # What stands there may be the key itself, and is not shown.
@@ -178,13 +178,13 @@ def _read(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
                 where=OPTION,
                 remedy=_EXAMPLE,
             )
-        if found.setdefault(name, variable) != variable:
+        if variables.setdefault(name, variable) != variable:
             raise InputError(
-                f"two keys are named for {name}: {_shown(found[name])} and {_shown(variable)}",
+                f"two keys are named for {name}: {_shown(variables[name])} and {_shown(variable)}",
                 where=OPTION,
                 remedy="leave one out",
             )
-    return found
+    return variables
 
 
 def _shown(variable: str) -> str:
@@ -197,13 +197,13 @@ def checked_host(text: str) -> str:
 
     Raises InputError.
     """
-    found = _HOST.fullmatch(text.strip())
-    port = int(found["port"]) if found and found["port"] else None
-    if not found or (port is not None and not 0 < port < 2**16):
+    host_and_port = _HOST.fullmatch(text.strip())
+    port = int(host_and_port["port"]) if host_and_port and host_and_port["port"] else None
+    if not host_and_port or (port is not None and not 0 < port < 2**16):
         # A text with an @ or a long one may hold a secret.
         shown = "it" if "@" in text else repr(text.partition("?")[0][:60])
         raise InputError(f"{shown} is not a host", where=OPTION, remedy=_EXAMPLE)
-    host = _plain_host(found["host"].lower().strip("[]"))
+    host = _plain_host(host_and_port["host"].lower().strip("[]"))
     return host if port is None else f"{host}:{port}"
 
 
@@ -227,13 +227,13 @@ def headers_for(headers: Mapping[str, str], url: str, *, of_model: bool = False)
     `of_model`: it is a model server's, which also gets those without a host.
     """
     origin = Origin.of(url)
-    found: dict[str, tuple[int, str]] = {}
+    readable: dict[str, tuple[int, str]] = {}
     for written, value in headers.items():
         try:
             host, name = split_header(written)
         except InputError:
             continue
         places = {f"{origin.host}:{origin.port}": 2, origin.host: 1} | ({"": 0} if of_model else {})
-        if host in places and places[host] >= found.get(name, (-1, ""))[0]:
-            found[name] = (places[host], value)
-    return {name: value for name, (_, value) in found.items()}
+        if host in places and places[host] >= readable.get(name, (-1, ""))[0]:
+            readable[name] = (places[host], value)
+    return {name: value for name, (_, value) in readable.items()}

@@ -131,10 +131,10 @@ EXAMPLE = "write seconds, or a number with s, m, h or d: 90s, 2m, 1.5h"
 
 def read_duration(text: str | float, where: str | None = None) -> float:
     """Seconds; a number without a unit is seconds. Raises InputError."""
-    found = _WRITTEN.fullmatch(str(text).strip().lower())
-    if found is None or (found[2] and found[2] not in _UNITS):
+    written = _WRITTEN.fullmatch(str(text).strip().lower())
+    if written is None or (written[2] and written[2] not in _UNITS):
         raise InputError(f"{str(text)[:40]!r} is not a duration", where=where, remedy=EXAMPLE)
-    seconds = float(found[1]) * _UNITS.get(found[2], 1.0)
+    seconds = float(written[1]) * _UNITS.get(written[2], 1.0)
     if seconds > MOST_SECONDS:
         raise InputError(f"{str(text)[:40]!r} is more than a year", where=where, remedy=EXAMPLE)
     return seconds

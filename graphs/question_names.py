@@ -53,9 +53,9 @@ def names_in(question: str) -> list[str]:
     text = question[:MAX_QUESTION_CHARS]
     if len(question) > len(text):
         text = text.rpartition(" ")[0]
-    quoted = [(found.start(1), found[1].strip()) for found in _QUOTED.finditer(text)]
+    quoted = [(match.start(1), match[1].strip()) for match in _QUOTED.finditer(text)]
     # What is quoted is one name, whatever is capitalised in it.
-    rest = _QUOTED.sub(lambda found: " " * len(found[0]), text)
+    rest = _QUOTED.sub(lambda match: " " * len(match[0]), text)
     names = [name[:MAX_NAME_CHARS] for _, name in sorted([*quoted, *_capitalised(rest)])]
     return list({folded(name): name for name in reversed(names) if folded(name)}.values())[::-1]
 

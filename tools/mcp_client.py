@@ -222,8 +222,8 @@ class _Conversation:
                 why = "the caller's time is over"
                 about = types.CancelledNotificationParams(requestId=number, reason=why)
                 note = types.CancelledNotification(method="notifications/cancelled", params=about)
-                told = session.send_notification(types.ClientNotification(note))
-                await _is_well(told, 1.0)
+                notified = session.send_notification(types.ClientNotification(note))
+                await _is_well(notified, 1.0)
             raise
         except McpError as error:
             if error.error.code not in (types.CONNECTION_CLOSED, _UNKNOWN_SESSION):

@@ -234,8 +234,8 @@ def find_plugin(spec: str, group: Group) -> LoadedPlugin:
 
 def load_plugin(spec: str, group: Group) -> Any:
     """The plug-in of our own kinds that a spec names, with its source. Raises InputError."""
-    found = find_plugin(spec, group)
-    return replace(made(found.object, group, spec), source=found.source)
+    plugin = find_plugin(spec, group)
+    return replace(made(plugin.object, group, spec), source=plugin.source)
 
 
 def entry_points(group: Group) -> dict[str, metadata.EntryPoint]:
@@ -243,16 +243,16 @@ def entry_points(group: Group) -> dict[str, metadata.EntryPoint]:
 
     Raises InputError if two distributions install one of the same name.
     """
-    found: dict[str, metadata.EntryPoint] = {}
+    points: dict[str, metadata.EntryPoint] = {}
     for point in sorted(metadata.entry_points(group=f"branchwise.{group}"), key=lambda p: p.name):
-        other = found.setdefault(point.name, point)
+        other = points.setdefault(point.name, point)
         if other.value != point.value:
             raise InputError(
                 f"two installed packages have {group} named {point.name!r}: "
                 f"{distribution_of(other)} and {distribution_of(point)}",
                 remedy="uninstall one of them, or name the one you mean as package.module:name",
             )
-    return found
+    return points
 
 
 def distribution_of(point: metadata.EntryPoint) -> str:
@@ -272,8 +272,8 @@ def _of_module(
             file = f"{module.split('.')[-1]}.py:{name}"
             remedy = f"install its package, or name its file: {file}"
             raise InputError(f"unknown module {module!r}", remedy=remedy) from None
-    found = _attribute(imported, name, module, group)
-    return LoadedPlugin(found, source_of_module(module, found, distribution))
+    declared = _attribute(imported, name, module, group)
+    return LoadedPlugin(declared, source_of_module(module, declared, distribution))
 
 
 def _attribute(module: ModuleType, name: str, place: str, group: Group) -> Any:

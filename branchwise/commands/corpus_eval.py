@@ -36,6 +36,15 @@ from branchwise.report.terminal.console import echo
 from branchwise.report.terminal.progress import ProgressBar
 from branchwise.report.terminal.retrieval_tables import as_json, print_evaluation, tables
 
+MeasureNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME@K",
+        help="nDCG, MRR, recall, precision, MAP or success at K; repeatable. Default: nDCG@10, "
+        "MRR@10, recall@3, recall@10 and recall@50.",
+    ),
+]
+
 
 def evaluate(
     path: Annotated[Path, typer.Argument(metavar="DIR", help="Corpus folder.")],
@@ -63,14 +72,7 @@ def evaluate(
             "every index of the corpus."
         ),
     ] = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME@K",
-            help="nDCG, MRR, recall, precision, MAP or success at K; repeatable. Default: nDCG@10, "
-            "MRR@10, recall@3, recall@10 and recall@50.",
-        ),
-    ] = None,
+    measure: MeasureNames = None,
     limit: Annotated[int | None, typer.Option(help="Only the first questions.", min=1)] = None,
     key: Key = None,
     csv: CsvFolder = None,

@@ -41,6 +41,11 @@ right: every answer satisfies the question, and none is missing; --corpus shows 
 help: this reading of the name leads to at least one answer
 s skips the question, b goes back to the one before, q stops; each grade is kept when it is given"""
 
+CorrectedFile = Annotated[
+    Path | None,
+    typer.Option("--corrected", metavar="FILE", help="Write the set without what is wrong."),
+]
+
 
 def review(
     source: QuestionsArgument,
@@ -64,10 +69,7 @@ def review(
     from_csv_file: Annotated[
         Path | None, typer.Option("--from-csv", metavar="FILE", help="Take grades from a CSV.")
     ] = None,
-    corrected_file: Annotated[
-        Path | None,
-        typer.Option("--corrected", metavar="FILE", help="Write the set without what is wrong."),
-    ] = None,
+    corrected_file: CorrectedFile = None,
     overwrite: Overwrite = False,
     field: Field = None,
     separator: Separator = None,

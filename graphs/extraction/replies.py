@@ -244,9 +244,9 @@ class _SectionReader:
 
 def _heading_of(line: str, count: int) -> _Heading | None:
     for pattern, by_word in ((_NAMED, True), (_NAMED_ALL, True), (_NUMBERED, False)):
-        if found := pattern.match(line):
-            numbers = tuple(number for number in _numbers(found[1]) if 0 <= number < count)
-            return _Heading(numbers, found[2], by_word) if numbers else None
+        if heading := pattern.match(line):
+            numbers = tuple(number for number in _numbers(heading[1]) if 0 <= number < count)
+            return _Heading(numbers, heading[2], by_word) if numbers else None
     return None
 
 
@@ -299,5 +299,5 @@ def _texts(value: Any) -> list[str]:
 
 
 def _digits(name: str) -> str:
-    found = re.search(_NUMBER, name)
-    return found[0] if found else ""
+    number = re.search(_NUMBER, name)
+    return number[0] if number else ""
