@@ -130,12 +130,13 @@ def run(
     Raises InputError before any work.
     """
     of, scored = options or RunOptions(), scoring or ScoreOptions()
+    selection = of.selection(ids, of.part)
     if not isinstance(questions, QuestionSet):
         source = QuestionSource.of(questions, fields, separator)
         questions = load_questions(source, gold_of=gold_of(of.task))
     elif fields or separator:
         raise InputError("these questions are loaded", where="fields", remedy="leave them out")
-    chosen = of.selection(ids, of.part).of(questions)
+    chosen = selection.of(questions)
     choice, priced = scored.choice, of.priced
     # Of a run that goes on, its pilot's.
     of = of.model_copy(update={"max_cost": limit_of(Path(out) if out else None, of.max_cost)})

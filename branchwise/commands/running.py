@@ -59,8 +59,9 @@ def answer_questions(
     choice = scoring.choice
     options = options.model_copy(update={"max_cost": limit_of(out, options.max_cost)})
     task = options.task
+    chosen = options.selection(read_ids(ids), options.part)
     loaded = load_questions(questions, gold_of=gold_of(task))
-    selected = options.selection(read_ids(ids), options.part).of(loaded)
+    selected = chosen.of(loaded)
     wanted = _Wanted(system, selected, out, options, choice)
     if is_forecast and options.pilot is None:
         wanted.forecast(forecast_from)

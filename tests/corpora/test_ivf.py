@@ -122,9 +122,11 @@ def test_damaged_vectors_are_refused(built, tmp_path, file, left):
 
 def test_a_recall_that_cannot_be_met_is_refused(indexed_dir, tmp_path, monkeypatch):
     copy = shutil.copytree(indexed_dir, tmp_path / "C")
-    monkeypatch.setattr("branchwise.corpora.ivf._recall", lambda *_: 0.9)
+    # Neighbours that no list holds.
+    nowhere = lambda vectors, queries, held: [{-1}] * len(queries)  # noqa: E731
+    monkeypatch.setattr("branchwise.corpora.ivf._true_neighbours", nowhere)
     with pytest.raises(
-        InputError, match=r"a recall of 0\.99 cannot be met: all 1 lists reach 0\.9"
+        InputError, match=r"a recall of 0\.99 cannot be met: all 1 lists reach 0\.0"
     ):
         build_index(copy, "ivf")
 

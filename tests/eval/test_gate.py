@@ -58,7 +58,7 @@ def test_of_2000_pairs_as_many_are_worse_as_is_said(kind, margin: float) -> None
             base, new = kind(rng, drop)
             found = gate(
                 scores_of(m=base), scores_of(m=new), metrics=["m"], margin=margin, drop=0.08,
-                flips=299,
+                flips=1_999,
             )  # fmt: skip
             worse += found.is_worse
             powers.append(found.metrics[0].power or 0.0)
