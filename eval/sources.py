@@ -29,6 +29,7 @@ from branchwise.kg.open import is_address, kg_folder
 from branchwise.kg.store import read_description
 from branchwise.kg.vocabulary import written_id
 from branchwise.tools.registry import KG_TOOLS
+from branchwise.trace.records import mapping
 
 RETRIEVER = "local_retriever"
 MENTIONS = "mentions"
@@ -81,13 +82,14 @@ def run_sources(
     system, identity = meta["system"], meta["identity"]
     names = tool_names(identity)
     folder = corpus or (Path(system["corpus"]) if system.get("corpus") else None)
-    built, retriever = identity.get("kg") or {}, identity.get("retriever") or {}
-    served = retriever.get("kind") == "http"
-    searched = SearchedCorpus(folder, _corpus_sha256(retriever), served)
-    asked = SearchedKg(kg or system.get("kg"), built.get("sha256"))
+    built, retriever = mapping(identity.get("kg")), mapping(identity.get("retriever"))
     return Sources(
-        searched if RETRIEVER in names else None,
-        asked if set(KG_TOOLS) & set(names) else None,
+        SearchedCorpus(folder, _corpus_sha256(retriever), retriever.get("kind") == "http")
+        if RETRIEVER in names
+        else None,
+        SearchedKg(kg or system.get("kg"), built.get("sha256"))
+        if set(KG_TOOLS) & set(names)
+        else None,
         tuple(name for name in names if name not in (RETRIEVER, *KG_TOOLS)),
     )
 

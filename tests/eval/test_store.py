@@ -392,3 +392,8 @@ def test_a_run_is_made_by_one_process_at_a_time(tmp_path):
         with pytest.raises(InputError, match="another process is writing"):
             create_run(tmp_path, make_spec(), [make_question()])
     create_run(tmp_path, make_spec(), [make_question()])
+
+
+def test_sources_of_a_damaged_record_are_none() -> None:
+    identity = {"kg": "a text", "retriever": ["a list"]}
+    assert run_sources({"system": {"kg": "W"}, "identity": identity}) == Sources()

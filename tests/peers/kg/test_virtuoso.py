@@ -141,6 +141,6 @@ def test_a_query_that_it_expects_to_take_too_long_is_a_timeout(kg: RemoteKg) -> 
 
 def test_its_objections_are_passed_on(kg: RemoteKg) -> None:
     with pytest.raises(KgError) as refused:
-        kg._ask("SELECT * { ?a bogus:p ?c }", "SELECT", time.monotonic() + 60.0)
+        kg._ask("SELECT * { ?a bogus:p ?c }", deadline=time.monotonic() + 60.0)
     assert refused.value.kind == "syntax"
     assert "Undefined namespace prefix at 'bogus'" in str(refused.value)
