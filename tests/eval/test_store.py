@@ -16,6 +16,7 @@ from branchwise.agents.journal import CallKey
 from branchwise.base.errors import InputError
 from branchwise.corpora.passages import make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.sources import Sources, run_sources
 from branchwise.runs.store import (
     DamagedError,
     RunSpec,
