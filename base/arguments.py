@@ -21,7 +21,7 @@ def typed_arguments(function: Callable[P, T]) -> Callable[P, T]:
     """Have a function raise InputError for an argument that its annotation rules out.
 
     Elements of collections are left to the function, as are annotations that are texts and
-    protocols. A text is no collection of texts: of `ids="q1"` each letter would be an id.
+    protocols. A text does not pass for a collection: of `ids="q1"` each letter would be an id.
     """
     signature = inspect.signature(function)
     allowed = {name: (*_classes(p.annotation),) for name, p in signature.parameters.items()}

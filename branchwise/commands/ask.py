@@ -88,7 +88,7 @@ _MAX_TYPED = 65_536
 
 
 class NotChosenError(Exception):
-    """What was typed to a question back is no choice; `code`: what the command exits with."""
+    """What the user typed chooses none of the options; `code`: what the command exits with."""
 
     def __init__(self, why: str, code: int = NOT_CHOSEN) -> None:
         super().__init__(why)

@@ -47,7 +47,8 @@ def gate_runs(
 ) -> None:
     """Exit with 1 if NEW is worse than BASE by more than chance; sends no request.
 
-    Too few questions to tell is no failure, and is said, with the power that there was.
+    Where there are too few questions to tell, it says so, with the power of the test, and exits
+    with 0.
 
     Example: branchwise gate runs/main runs/branch --margin .02 --junit gate.xml
     """
@@ -57,7 +58,7 @@ def gate_runs(
         for scores in (before, after):
             if key not in (known := list(scores.aggregates["all"])):
                 remedy = did_you_mean(key, known, most=2)
-                problem = f"there is no metric {key[:80]!r}"
+                problem = f"unknown metric {key[:80]!r}"
                 raise InputError(problem, where="--metrics", remedy=remedy)
     result = gate(before, after, metrics=chosen, margin=margin, drop=drop)
     if junit is not None:

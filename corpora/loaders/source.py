@@ -131,12 +131,14 @@ def _given_row(number: int, row: Any, task: str) -> DataRow:
     if not isinstance(row, Mapping):
         what = f"is of the type {type(row).__name__}"
         raise InputError(what, where=where, remedy="give mappings, as dicts are, or questions")
-    # Numpy's numbers and arrays are Python's, and what is missing in a frame is NaN.
+    # Numpy's numbers and arrays become Python's.
     values = {
         str(name): value.tolist() if hasattr(value, "tolist") else value
         for name, value in row.items()
     }
-    return DataRow(where, {name: value for name, value in values.items() if value == value})
+    # NaN differs from itself, and pandas' NA is neither equal nor unequal to anything.
+    present = {name: value for name, value in values.items() if (value == value) is True}
+    return DataRow(where, present)
 
 
 def _form_and_place(text: str) -> tuple[QuestionForm, str]:

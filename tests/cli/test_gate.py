@@ -60,7 +60,7 @@ def test_json_and_junit_say_the_same(runs: Path, tmp_path: Path, type_in: TypeIn
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--metrics", "strict_emm"), "--metrics: there is no metric 'strict_emm'; did you mean"),
+        (("--metrics", "strict_emm"), "--metrics: unknown metric 'strict_emm'; did you mean"),
         (("--margin", ".1"), "the drop of 0.05 is not above the margin of 0.1; name a larger"),
         (("--junit", "."), ".: is a folder; name a file"),
     ],

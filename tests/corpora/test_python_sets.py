@@ -97,6 +97,18 @@ def test_rows_without_ids_get_them() -> None:
     assert len({question.id for question in read}) == 2
 
 
+class Unknown:
+    """As NA of pandas: no comparison with it is true or false."""
+
+    def __eq__(self, other: object) -> "Unknown":  # type: ignore[override]
+        return self
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Frame:
     """What a frame of pandas is to others: names of columns, and records."""
 
@@ -106,13 +118,13 @@ class Frame:
     def to_dict(self, orient: str):
         assert orient == "records"
         row = {"id": "a", "question": "Who?", "answers": np.array(["Ann"]), "note": float("nan")}
-        return [row, row | {"id": "b", "note": np.int64(3)}]
+        return [row, row | {"id": "b", "note": np.int64(3)}, row | {"id": "c", "note": Unknown()}]
 
 
 def test_a_frames_missing_values_are_missing() -> None:
     with pytest.warns(UserWarning, match="kept in meta: note"):
         read = load_questions(Frame())
-    assert dict(read["a"].meta) == {}
+    assert dict(read["a"].meta) == dict(read["c"].meta) == {}
     assert read["b"].meta["note"] == 3
 
 
