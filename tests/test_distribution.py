@@ -109,6 +109,7 @@ def test_a_light_install_builds_and_searches_a_corpus_by_words(run, tmp_path):
     assert "[p1] Jaws" in run(*BRANCHWISE, "corpus", "search", "C", "jaws").stdout
 
 
+@pytest.mark.long
 def test_a_light_install_makes_and_queries_a_world(run):
     run(*BRANCHWISE, "world", "make", "--entities", "60", "--seed", "7", "--out", "W")
     run(*BRANCHWISE, "kg", "build", "W")

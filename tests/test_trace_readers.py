@@ -45,6 +45,7 @@ def test_passing_data_on_and_views_are_fine() -> None:
     assert raw_uses("class Shown(_View):\n    def f(self): return self.data['how']") == []
 
 
+@pytest.mark.long
 def test_no_file_looks_into_an_events_data() -> None:
     found = {file: raw_uses(file.read_text("utf-8")) for file in product_files()}
     assert {str(file.relative_to(ROOT)): uses for file, uses in found.items() if uses} == {}

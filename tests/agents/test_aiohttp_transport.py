@@ -166,6 +166,7 @@ sys.stdin.readline()
 """
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 async def test_the_end_of_a_process_fails_no_request_of_its_other_threads(chat_server):
     arrived = threading.Event()

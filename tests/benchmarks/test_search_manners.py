@@ -98,6 +98,7 @@ def test_what_is_unknown_is_in_no_mean():
     assert mean([None]) is None
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_without_recorded_data_it_refuses_in_one_line(tmp_path):
     script = ROOT / "benchmarks" / "search_manners.py"

@@ -192,6 +192,7 @@ def test_the_version_is_printed(type_in):
     assert type_in("--version") == (0, f"{branchwise.__version__}\n", "")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 @pytest.mark.parametrize("command", ["export", "score", "report"])
 def test_what_goes_to_a_closed_pipe_ends_quietly(type_in, questions, tmp_path, command):

@@ -46,6 +46,7 @@ def type_in(*arguments, largest_file=resource.RLIM_INFINITY, stdout=subprocess.P
     )
 
 
+@pytest.mark.long
 def test_a_run_goes_on_when_there_is_room_again(questions, tmp_path):
     path = tmp_path / "R"
     full = type_in("run", "--questions", questions, "--out", path, largest_file=200_000)

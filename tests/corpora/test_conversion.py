@@ -113,7 +113,7 @@ def _published(form: str, folder: Path) -> Path:
     return published if published.is_file() else sample(folder, form)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*left out")
 @pytest.mark.filterwarnings("ignore:.*kept in meta")
 @pytest.mark.parametrize("form", SAMPLES)

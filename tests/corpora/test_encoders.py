@@ -44,6 +44,7 @@ def encoders():
     return _encoder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_query_has_the_same_bits_in_any_batch(encoders, backend):
     encoder = encoders(backend)

@@ -325,6 +325,7 @@ def test_an_index_that_flashrag_built_ranks_the_same_in_both_retrievers(built, f
         assert [hit.passage for hit in own] == [hit.passage for hit in other]
 
 
+@pytest.mark.long
 @needs_flashrag
 def test_a_ranking_does_not_depend_on_its_company(flashrag):
     for name in ("dense", "bm25", "reranked"):

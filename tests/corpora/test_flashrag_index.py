@@ -103,6 +103,7 @@ def test_it_ranks_as_the_vectors_in_the_file_do(corpus, model, vectors):
     assert_same(found(open_retriever(corpus), 12), expected(model, vectors, corpus, 12))
 
 
+@pytest.mark.long
 def test_half_precision_is_a_choice(corpus, model, vectors):
     import_index(corpus, write_index(corpus, vectors), dtype="float16")
     wanted = expected(model, vectors, corpus, 2)

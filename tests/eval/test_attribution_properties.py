@@ -123,6 +123,7 @@ def test_labels_follow_from_places_and_agree_with_the_score(gold, answers, event
         )
 
 
+@pytest.mark.long
 @given(GOLD, ANSWERS, DISORDER)
 @settings(max_examples=200)
 def test_no_trace_is_so_disordered_that_it_cannot_be_read(gold, answers, events):

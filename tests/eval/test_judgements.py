@@ -143,6 +143,7 @@ def start(run, url):
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_scorers_at_once_leave_a_whole_run(chat_server, run):
     chat_server.play(first_reading)

@@ -45,7 +45,7 @@ def test_condambigqas_are_told_by_their_conditions() -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_trace_app_and_the_page_speak_the_tasks_words() -> None:
     how = Arrangement(subset="unambiguous")
     assert in_words(how, 1, 3, task="condambigqa").startswith("1 of 3 questions: one condition")

@@ -53,7 +53,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("task", "protocol"), WAYS)
 def test_every_task_and_protocol_runs_without_a_model(
     corpus: str, tmp_path: Path, task: str, protocol: Any

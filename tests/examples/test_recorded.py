@@ -118,6 +118,7 @@ def tokens(name: str) -> int:
         return sum(usage["input"] + usage["output"] for _, usage in reader.model_usage())
 
 
+@pytest.mark.long
 def test_the_commands_read_them(type_in: TypeIn) -> None:
     folders = [RECORDED / name for name in RUNS]
     code, out, err = type_in("report", *folders)
@@ -149,6 +150,7 @@ def test_every_step_is_understood() -> None:
         reader.close()
 
 
+@pytest.mark.long
 def test_no_place_or_address_is_in_them() -> None:
     allowed = {"localhost:8000", "www.w3.org", "www.wikidata.org", "schema.org"}
     for name in RUNS:

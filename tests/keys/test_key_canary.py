@@ -234,6 +234,7 @@ def test_a_run_with_all_roles_and_everything_that_is_made_of_it(servers, keys, t
     assert b"CANARY_AGENT" in (tmp_path / "F" / "run.sqlite").read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_failures_of_all_that_an_agent_asks(kind, servers, keys, tell, tmp_path, monkeypatch):
     """The agent's own model answers; each of the others fails once, as servers do."""
@@ -335,6 +336,7 @@ keys:
 """
 
 
+@pytest.mark.long
 def test_a_study_with_two_servers_sends_each_its_own_key(servers, tell, tmp_path):
     (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))
     servers["helper"].chat = lambda body, key: (helper if asks_helper(body) else agent)(body, key)

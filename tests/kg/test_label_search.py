@@ -41,6 +41,7 @@ def expected(plain: PlainKg, number: str, name: str) -> Match:
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_shared_name_gives_all_its_bearers(remote, plain, world_300):
     lines = (world_300 / "names.jsonl").read_text().splitlines()
     shared = [json.loads(line) for line in lines]
@@ -77,6 +78,7 @@ def test_properties_are_found_by_alias_and_by_part(remote, phrase, number, label
     assert (first.id, first.label) == (number, label)
 
 
+@pytest.mark.long
 def test_items_and_properties_are_kept_apart(remote: RemoteKg) -> None:
     assert remote.search("cast member", "item") == []
     assert remote.search("cast member", "property")[0].id == "P161"

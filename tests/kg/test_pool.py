@@ -124,6 +124,7 @@ def test_what_never_ends_is_stopped(built_kg: Path, sparql: str) -> None:
         assert len(rows_of(pool, COUNTRIES)) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sparql",
     [
@@ -229,6 +230,7 @@ def test_query_processes_die_with_their_host(built_kg: Path, ends: signal.Signal
     assert wait_until_gone(handles)
 
 
+@pytest.mark.long
 def test_who_finds_no_free_process_in_time_is_told_so(built_kg: Path) -> None:
     with opened(built_kg, workers=1) as (pool, keeper), ThreadPoolExecutor(1) as thread:
         rows_of(pool, COUNTRIES)

@@ -97,6 +97,7 @@ def test_passages_are_scored_by_an_encoder():
     assert all(-1 <= p["score"] <= 1 for p in ranked)
 
 
+@pytest.mark.long
 def test_the_disambiguation_page_finds_branches_that_searching_misses(
     examples: Path, tmp_path: Path, type_in
 ):
@@ -122,6 +123,7 @@ def test_a_server_of_another_program_brings_the_same_scores_as_the_tool(
     assert of_server["aggregates"] == of_tool["aggregates"]
 
 
+@pytest.mark.long
 def test_the_reranker_drops_passages_and_the_report_says_what_that_lost(
     examples: Path, tmp_path: Path, type_in
 ):

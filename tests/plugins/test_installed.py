@@ -86,6 +86,7 @@ def test_a_package_brings_a_tool_a_node_and_a_metric_by_their_names(
     assert any('"lead_sentences"' in json.dumps(one) for one in kinds)
 
 
+@pytest.mark.long
 def test_the_packages_own_test_passes(run: Run):
     test = ROOT / "examples" / "plugins" / "package" / "test_extras.py"
     shown = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", test).stdout

@@ -164,6 +164,7 @@ def test_no_key_reaches_a_server(fresh, monkeypatch):
     assert "secret" not in json.dumps(ask(fresh()["surroundings"]).artifact)
 
 
+@pytest.mark.long
 def test_a_server_that_dies_fails_its_calls_and_is_opened_again(fresh, tmp_path):
     tools = fresh()
     first = pid_of(tools)

@@ -40,6 +40,7 @@ def loud(word: str) -> str:
 '''
 
 
+@pytest.mark.long
 def test_json_output_stays_json_whatever_is_printed(command, chat_server, tmp_path):
     chat_server.play([call("loud", word="x"), say(ANSWER)])
     path = write_tools(tmp_path, PRINTS)
@@ -61,6 +62,7 @@ def hangs(word: str) -> str:
 '''
 
 
+@pytest.mark.long
 def test_a_hang_does_not_hold_the_end_of_the_process(command, chat_server, tmp_path):
     chat_server.play(calls_once("hangs", {"word": "hang"}, {"word": "a"}))
     path = write_tools(tmp_path, HANGS)

@@ -24,6 +24,7 @@ def means(scores):
     return {key: found.mean for key, found in scores.aggregates["all"].items()}
 
 
+@pytest.mark.long
 def test_every_question_is_searched_for_and_scored(corpus, tmp_path):
     made = run(f"condambigqa:{FILE}", System(corpus=str(corpus)), out=tmp_path / "R")
     scores = score(made)

@@ -112,6 +112,7 @@ async def test_an_interrupt_inside_a_running_loop_stops_the_run(
     assert resume(tmp_path / "run").state.here == 5
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(
     chat_server, corpus, question_file, tmp_path, monkeypatch

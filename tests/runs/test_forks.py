@@ -305,6 +305,7 @@ def test_an_item_that_goes_on_cannot_be_forked(parent, chat_server, tmp_path):
         make_fork(fork, "q0", 0)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("process")
 def test_a_fork_whose_process_was_killed_is_resumed_and_asks_nothing_twice(
     parent, chat_server, start, tmp_path

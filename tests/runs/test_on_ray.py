@@ -324,6 +324,7 @@ def test_a_run_whose_ray_loses_its_head_says_how_to_go_on_and_does_without_ray(
     assert [row for row in recorded_rows(path) if row in done] == done
 
 
+@pytest.mark.long
 @needs_ray
 @pytest.mark.usefixtures("ray_here", "process")
 def test_a_worker_that_would_answer_otherwise_is_refused_before_a_run_is_made(

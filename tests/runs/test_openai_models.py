@@ -96,6 +96,7 @@ def test_a_field_of_extra_body_that_the_model_refuses_is_named_and_never_dropped
     assert {tuple(body["stop"]) for body in chat_server.requests} == {("x",)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("manner", MANNERS)
 def test_a_run_that_is_killed_goes_on_with_what_was_recorded(
     command, chat_server, tmp_path, type_in, start, manner
@@ -123,6 +124,7 @@ def test_a_run_that_is_killed_goes_on_with_what_was_recorded(
     assert len(answered) - len({*answered}) <= 1 + len(MANNERS)
 
 
+@pytest.mark.long
 def test_a_run_that_went_over_and_was_killed_goes_on_and_says_that_it_has_replies_by_both(
     command, chat_server, tmp_path, type_in, start
 ):

@@ -109,7 +109,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_model_server_that_goes_away_fails_nothing_and_is_asked_nothing_twice(
     at_once, make_system, question_file, numbered, tmp_path
 ):
@@ -125,7 +125,7 @@ def test_a_model_server_that_goes_away_fails_nothing_and_is_asked_nothing_twice(
     assert asked_again(made.path, asked) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_retrieval_server_that_goes_away_is_waited_for_and_no_search_fails(
     at_once, chat_server, make_system, question_file, tmp_path
 ):
@@ -156,7 +156,7 @@ def retriever() -> Iterator[RetrievalServer]:
         yield running
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("gone", ["model", "retriever"])
 def test_a_run_stops_when_its_patience_is_over_and_goes_on_later(
     at_once, chat_server, retriever, make_system, question_file, tmp_path, gone

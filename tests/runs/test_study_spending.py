@@ -122,7 +122,7 @@ def test_a_server_that_counts_no_tokens_ends_the_study(chat_server, design, pric
         run_study(design, tmp_path / "S", pace)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_call_that_timed_out_counts_with_all_that_it_can_have_cost(
     chat_server, make_system, question_file, prices, tmp_path
 ):

@@ -97,6 +97,7 @@ async def over_http(url):
         yield session
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 async def test_a_client_sees_and_calls_what_our_agents_do(
     transport, serve, options, corpus_dir, kg_dir

@@ -34,6 +34,7 @@ def support(world_2000: Path) -> Support:
     return Support.load(world_2000 / "corpus.jsonl")
 
 
+@pytest.mark.long
 @some
 @given(data=st.data())
 def test_every_step_keeps_to_its_sources(facts: KgFacts, data: st.DataObject) -> None:
@@ -60,6 +61,7 @@ def test_every_step_keeps_to_its_sources(facts: KgFacts, data: st.DataObject) ->
             assert members <= set(chain.from_iterable(joined))
 
 
+@pytest.mark.long
 @some
 @given(data=st.data())
 def test_what_is_counted_is_what_so_many_lead_to(facts: KgFacts, data: st.DataObject) -> None:
@@ -74,6 +76,7 @@ def test_what_is_counted_is_what_so_many_lead_to(facts: KgFacts, data: st.DataOb
                 assert len(sets[step.of].intersection(back[one])) >= step.at_least
 
 
+@pytest.mark.long
 @some
 @given(data=st.data())
 def test_a_plan_survives_being_written_and_read(facts: KgFacts, data: st.DataObject) -> None:
@@ -85,6 +88,7 @@ def test_a_plan_survives_being_written_and_read(facts: KgFacts, data: st.DataObj
     assert execute(read, facts) == execute(plan, facts)
 
 
+@pytest.mark.long
 @few
 @given(data=st.data())
 def test_a_graph_that_is_asked_gives_the_same_sets(facts, asked_facts, data):
@@ -93,6 +97,7 @@ def test_a_graph_that_is_asked_gives_the_same_sets(facts, asked_facts, data):
     assert execute(plan, asked_facts) == execute(plan, facts)
 
 
+@pytest.mark.long
 @some
 @given(data=st.data())
 def test_support_has_each_passage_once(facts, support, data):
@@ -103,6 +108,7 @@ def test_support_has_each_passage_once(facts, support, data):
         assert len(set(ids)) == len(ids)
 
 
+@pytest.mark.long
 def test_most_random_plans_have_answers(facts: KgFacts) -> None:
     """The properties would hold of empty sets, too."""
     found: list[tuple[Plan, PlanExecution]] = []

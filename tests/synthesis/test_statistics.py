@@ -125,7 +125,7 @@ def generated(world_2000, tmp_path_factory) -> Path:
     return out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_figures_come_with_their_data(info, generated, tmp_path):
     folder = tmp_path / "figures"
     info(generated, "--figures", folder)

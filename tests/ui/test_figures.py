@@ -140,6 +140,7 @@ def test_matplotlib_is_loaded_only_to_draw() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.long
 def test_more_systems_than_colours_are_drawn() -> None:
     cases = [BASE] + [replace(EXTRACTED, name=f"system {n}") for n in range(15)]
     files = svg_files(make_report(cases))

@@ -114,6 +114,7 @@ def outputs(request: pytest.FixtureRequest) -> Outputs:
     return Outputs(CASES[request.param])
 
 
+@pytest.mark.long
 def test_every_table_of_the_page_is_markdowns(outputs: Outputs) -> None:
     for title, (heads, *rows) in outputs.markdown.items():
         names = {row[0] for row in rows}
@@ -230,6 +231,7 @@ def test_money_is_the_same_in_every_output(outputs: Outputs) -> None:
     assert [cell == "–" for cell in page] == [cost is None for cost in costs]
 
 
+@pytest.mark.long
 def test_money_is_the_unit_of_all_or_of_none(outputs: Outputs) -> None:
     found = cost_figure(outputs.report)
     assert found
@@ -284,6 +286,7 @@ def test_every_note_is_in_every_file_and_on_the_page(outputs: Outputs) -> None:
                 assert words(told).replace("_", "") in text.replace("_", ""), name
 
 
+@pytest.mark.long
 def test_the_front_is_the_same_wherever_it_is_drawn(outputs: Outputs) -> None:
     found = cost_figure(outputs.report)
     assert found

@@ -51,6 +51,7 @@ def changed(record: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[s
     return copied
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(len(events())))
 def test_a_record_with_any_other_value_anywhere_is_shown_in_every_way(number: int):
     listed = [short(data) for _, data in events()]

@@ -310,7 +310,7 @@ def test_a_run_that_ended_while_it_was_looked_at_is_whole_in_one_file(tmp_path):
         assert (view.line(0).status, view.line(0).labels) == ("done", ())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_archived_run_is_read_and_one_that_was_cut_off_says_what_to_do(run, tmp_path):
     ended = shutil.copytree(run, tmp_path / "ended")
     # What a reader leaves.
