@@ -33,7 +33,7 @@ quick: $(VENV)/.light
 	@$(PYTEST) -q --quick
 
 $(VENV)/.light: $(BIN)/branchwise
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[serve,mcp,parquet,notebook,dev]" \
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[anthropic,google,mistral,serve,mcp,parquet,notebook,dev]" \
 		faiss-cpu scikit-learn tokenizers
 	@touch $@
 
@@ -80,7 +80,7 @@ install: $(INSTALLED)
 # need it for text encoders: it is installed without its requirements, which `fast` lists instead.
 $(INSTALLED): $(BIN)/branchwise
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[bertscore,fast,serve,mcp,parquet,datasets,notebook,ray,dev]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[anthropic,google,mistral,bertscore,fast,serve,mcp,parquet,datasets,notebook,ray,dev]"
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps optimum-intel
 	@touch $@
 

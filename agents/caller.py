@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.endpoints import Endpoint, InProcess, OpenAIServer
+from branchwise.agents.endpoints import Endpoint, InProcess, ModelServer
 from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.journal import (
     CallKey,
@@ -24,7 +24,7 @@ from branchwise.agents.journal import (
 )
 from branchwise.agents.outages import Sleep
 from branchwise.agents.prompt_files import Prompts
-from branchwise.agents.reasoning import ITEMS, native_of
+from branchwise.agents.reasoning import DETAILS, ITEMS, native_of
 from branchwise.agents.refusals import demands_reasoning_back
 from branchwise.agents.replay import RecordedModel
 from branchwise.agents.reply import Completion, ModelError, Reply
@@ -85,12 +85,12 @@ class ModelCaller:
         self._recorded = recorded
         # In-process models take calls as they are: no server is involved that might not support
         # them.
-        has_server = model is None and spec.provider == "openai"
+        has_server = model is None and spec.service is not None
         self._text = decoding.tool_protocol == "text" and has_server
         self._endpoint: Endpoint
         if has_server:
             own = headers_for(headers, spec.url, of_model=True)
-            self._endpoint = OpenAIServer(spec, decoding, keys, own)
+            self._endpoint = ModelServer(spec, decoding, keys, own)
         else:
             from branchwise.agents.offline.model import OfflineChatModel
 
@@ -282,7 +282,9 @@ class ModelCaller:
         """More than a request can take: every token is a byte of its text at least."""
         sends_back = self._sends_back or demands_reasoning_back(self.spec)
         messages = [
-            fingerprint(message, reasoning=sends_back or ITEMS in native_of(message))
+            fingerprint(
+                message, reasoning=sends_back or not {ITEMS, DETAILS}.isdisjoint(native_of(message))
+            )
             for message in request.messages
         ]
         body = canonical([request.schema, messages])

@@ -18,7 +18,7 @@ import ssl
 import threading
 import weakref
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import aiohttp
@@ -45,7 +45,7 @@ from branchwise.agents.reply_stream import ENCODINGS, StreamFold, decoded, event
 from branchwise.agents.response_bodies import read_body, reported_error
 from branchwise.base.http import proxy_of
 from branchwise.base.keys import NO_KEYS, Keys, Origin
-from branchwise.base.secrets import OPENAI_KEY
+from branchwise.base.providers import OPENAI_KEY, PROVIDERS
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -213,35 +213,27 @@ class ChatCompletions(ChatOpenAI):
         """
         client = self.http_async_client
         assert client is not None
-        try:
-            sent = orjson.dumps(body)
-        except TypeError:
-            # The standard encoder takes half characters and large numbers.
-            sent = json.dumps(body).encode()
+        content, headers = encoded(body), self._headers
         request = client.build_request(
-            "POST", self._address, headers=self._headers, content=sent, timeout=seconds
+            "POST", self._address, headers=headers, content=content, timeout=seconds
         )
-        try:
-            response = await client.send(request, stream=True)
-            try:
-                if response.is_success and body.get("stream"):
-                    return await self._streamed(response)
-                content = b"".join([piece async for piece in pieces_of(response)])
-            finally:
-                await response.aclose()
-        except httpx2.TimeoutException as error:
-            raise APITimeoutError(request) from error
-        except (httpx2.RequestError, ssl.SSLError) as error:
-            raise APIConnectionError(request=request) from error
+        async with sent_by(client, request) as response:
+            if response.is_success and body.get("stream"):
+                return await self._streamed(response)
+            content = b"".join([piece async for piece in pieces_of(response)])
         if not response.is_success:
             raise status_error(response, content)
-        return self._read_whole(content, request)
+        return self.read(checked(content, request))
+
+    async def end(self) -> None:
+        """Close the connections."""
+        await self.root_async_client.close()
 
     async def _streamed(self, response: httpx2.Response) -> Completion:
         fold, pieces = self.fold(), pieces_of(response)
         async for event in events_of(pieces):
             if isinstance(event, bytearray):
-                return self._read_whole(event, response.request)
+                return self.read(checked(event, response.request))
             if event.is_end:
                 fold.is_ended = True
                 # To its end, which keeps the connection, if that is soon.
@@ -254,11 +246,6 @@ class ChatCompletions(ChatOpenAI):
             _check(chunk, response.request, is_error=event.name == "error")
             fold.add(chunk)
         return self.read(fold.body())
-
-    def _read_whole(self, content: bytes | bytearray, request: httpx2.Request) -> Completion:
-        body = decoded(content)
-        _check(body, request)
-        return self.read(body)
 
     # The same for every request. OpenAI's client makes both anew each time, checks and copies its
     # own options: that takes longer than sending.
@@ -286,14 +273,6 @@ def make_client(
 
     It is given no sampling: by the model's name it would change or drop some of it.
     """
-    proxy = proxy_of(spec.url, takes_all=True)
-    transport: httpx2.AsyncBaseTransport = (
-        httpx2.AsyncHTTPTransport(
-            verify=_certificates(), proxy=proxy, limits=DEFAULT_CONNECTION_LIMITS
-        )
-        if proxy
-        else AiohttpTransport(_certificates())
-    )
     return protocol(
         model=spec.name,
         base_url=spec.url,
@@ -308,18 +287,50 @@ def make_client(
         use_responses_api=protocol is not ChatCompletions,
         # Never used: made anew for each address, it would read the certificates each time.
         http_client=_no_client(),
-        http_async_client=DefaultAsyncHttpxClient(
-            timeout=decoding.timeout,
-            transport=transport,
-            event_hooks={"request": [functools.partial(_guard, spec.url, keys, headers)]},
-        ),
+        http_async_client=connections(spec, decoding.timeout, keys, headers),
     )
 
 
-async def _guard(server: str, keys: Keys, headers: Mapping[str, str], request: Any) -> None:
+def connections(
+    spec: ModelSpec, seconds: float, keys: Keys, headers: Mapping[str, str]
+) -> httpx2.AsyncClient:
+    """The connections to one model server, on which each request gets its key and its headers."""
+    proxy = proxy_of(spec.url, takes_all=True)
+    transport: httpx2.AsyncBaseTransport = (
+        httpx2.AsyncHTTPTransport(
+            verify=_certificates(), proxy=proxy, limits=DEFAULT_CONNECTION_LIMITS
+        )
+        if proxy
+        else AiohttpTransport(_certificates())
+    )
+    guard = functools.partial(_guard, spec, keys, headers)
+    return DefaultAsyncHttpxClient(
+        timeout=seconds, transport=transport, event_hooks={"request": [guard]}
+    )
+
+
+@asynccontextmanager
+async def sent_by(
+    client: httpx2.AsyncClient, request: httpx2.Request
+) -> AsyncIterator[httpx2.Response]:
+    """The response to a request, whose body is read within. Raises what the openai client raises
+    where it does not come, or not whole."""
+    try:
+        response = await client.send(request, stream=True)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+    except httpx2.TimeoutException as error:
+        raise APITimeoutError(request) from error
+    except (httpx2.RequestError, ssl.SSLError) as error:
+        raise APIConnectionError(request=request) from error
+
+
+async def _guard(spec: ModelSpec, keys: Keys, headers: Mapping[str, str], request: Any) -> None:
     """Give each request, those after redirects, too, its key and its headers. Raises ModelError for
     one that would leave the server's origin."""
-    url = str(request.url)
+    url, server = str(request.url), spec.url
     if Origin.of(url) != Origin.of(server):
         raise ModelError(
             "bad_request",
@@ -327,10 +338,11 @@ async def _guard(server: str, keys: Keys, headers: Mapping[str, str], request: A
             "give the address of the model server itself",
         )
     request.headers.update(headers)
-    key = keys.key(url, of_model=True)
-    request.headers.pop("Authorization", None)
+    key, header = keys.key(url, of_model=True), PROVIDERS[spec.provider].header
+    for name in ("Authorization", header):
+        request.headers.pop(name, None)
     if key is not None:
-        request.headers["Authorization"] = f"Bearer {key}"
+        request.headers[header] = f"Bearer {key}" if header == "Authorization" else key
     if keys.variable(url, of_model=True) != OPENAI_KEY:
         for name in ("OpenAI-Organization", "OpenAI-Project"):
             request.headers.pop(name, None)
@@ -345,6 +357,22 @@ def _no_client() -> DefaultHttpxClient:
 def _certificates() -> ssl.SSLContext:
     """Those that the client would read by itself, once a process: it takes 20 ms."""
     return httpx2.create_ssl_context()
+
+
+def encoded(body: Any) -> bytes:
+    """A request's body as JSON."""
+    try:
+        return orjson.dumps(body)
+    except TypeError:
+        # The standard encoder takes half characters and large numbers.
+        return json.dumps(body).encode()
+
+
+def checked(content: bytes | bytearray, request: httpx2.Request) -> Any:
+    """A whole body. Raises ValueError where it is not JSON, APIError where it reports an error."""
+    body = decoded(content)
+    _check(body, request)
+    return body
 
 
 def _check(body: Any, request: httpx2.Request, *, is_error: bool = False) -> None:

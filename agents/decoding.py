@@ -29,6 +29,7 @@ _OF_SETTINGS: Mapping[str, str] = {
 _OURS = frozenset(
     {"messages", "stream_options", "tool_choice", "functions", "function_call", "n"}
     | {"input", "conversation", "previous_response_id"}
+    | {"contents", "system", "systemInstruction", "system_instruction"}
 )
 _CREDENTIAL = re.compile(
     r"authori[sz]ation|bearer|cookie|credential|passw|secret|(api|access|private)[-_]?key"

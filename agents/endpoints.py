@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from branchwise.agents.decoding import Decoding, named_in
 from branchwise.agents.failures import classify, error_line, refusal
 from branchwise.agents.headers import NO_HEADERS
+from branchwise.agents.langchain_results import read_result
+from branchwise.agents.provider_fields import check_fields
 from branchwise.agents.reasoning import (
     ITEMS,
     calls_tools,
@@ -38,21 +40,35 @@ from branchwise.agents.refusals import (
     refuses_api,
 )
 from branchwise.agents.reply import Completion, ModelError
-from branchwise.agents.reply_stream import read_usage
-from branchwise.agents.response_bodies import make_call
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.keys import NO_KEYS, Keys, is_openai, refused_key
-from branchwise.base.text import storable
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
 
-    from branchwise.agents.chat_completions import ChatCompletions
+
+class Client(Protocol):
+    """What makes the requests of one protocol and reads its responses."""
+
+    def body(
+        self, messages: Sequence[BaseMessage], fields: Mapping[str, Any], own: Mapping[str, Any]
+    ) -> Any:
+        """A request: `fields` by the names of chat completions, and a user's own."""
+        ...
+
+    async def complete(self, body: Any, seconds: float) -> Completion:
+        """The completion of a request. Raises what the openai client does, or ModelError."""
+        ...
+
+    async def end(self) -> None:
+        """Close the connections."""
+        ...
 
 
-class OpenAIServer:
-    """An OpenAI-compatible server. Clients are built at their first requests."""
+class ModelServer:
+    """A model's server, OpenAI-compatible or with a protocol of its provider's own. Clients are
+    built at their first requests."""
 
     def __init__(
         self,
@@ -62,13 +78,16 @@ class OpenAIServer:
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> None:
         self._spec, self._decoding, self._keys, self._headers = spec, decoding, keys, headers
+        check_fields(spec, decoding)
+        # Whether the protocol is not OpenAI's.
+        self._is_foreign = bool(spec.service and spec.service.package)
         self._own, self._sent = decoding.extra_body, decoding.fields
         self._sent[limit_name(spec.url)] = self._sent.pop(MAX_TOKENS)
         self._usual_api: Api = "responses" if is_openai(spec.url) else "chat"
         self._refused_apis: dict[str, str] = {}
         # Reasoning that the server could not decrypt.
         self._unreadable: set[str] = set()
-        self._clients: dict[Api, ChatCompletions] = {}
+        self._clients: dict[Api, Client] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -109,15 +128,17 @@ class OpenAIServer:
             return replace(completion, left_out=left_out)
         except Exception as error:  # noqa: BLE001 -- on any error the item must end recorded
             failure = self._failure(error, api, fields, messages)
-        if failure.status == 401:
+        if failure.kind == "auth" and failure.status != 403:
             advice = refused_key(self._spec.url, self._keys, of_model=True)
-            failure = ModelError("auth", f"{failure} ({advice})", status=401)
+            failure = ModelError("auth", f"{failure} ({advice})", status=failure.status)
         # Outside the handler: the cause's request headers hold the key.
         raise failure
 
     def _api(self, messages: Sequence[BaseMessage]) -> Api:
         """The protocol of a request. A conversation goes on by the one that it was begun by: the
         other has no place for its reasoning."""
+        if self._is_foreign:
+            return "chat"
         if self._decoding.api != "auto":
             return self._decoding.api
         if self._refused_apis:
@@ -181,6 +202,8 @@ class OpenAIServer:
         """How a request takes the reasoning of earlier turns along (`ChatCompletions.body`), None
         where it does not; and whether it should, and the server did not take it."""
         how, is_refused = self._decoding.reasoning_back, BACK in refusals_of(self._spec, api)
+        if self._is_foreign:
+            return True if how != "off" and any(map(native_of, messages)) else None, False
         demanded = api == "chat" and demands_reasoning_back(self._spec)
         if how == "off" or (api == "chat" and how == "auto" and not demanded):
             return None, False
@@ -239,24 +262,26 @@ class OpenAIServer:
     async def aclose(self) -> None:
         clients, self._clients = self._clients, {}
         for client in clients.values():
-            await client.root_async_client.close()
+            await client.end()
 
-    def _connected(self, api: Api) -> ChatCompletions:
+    def _connected(self, api: Api) -> Client:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._clients, self._loop = {}, loop
         if api not in self._clients:
-            from branchwise.agents.chat_completions import ChatCompletions, make_client
-            from branchwise.agents.responses_api import Responses
-
-            self._clients[api] = make_client(
-                self._spec,
-                self._decoding,
-                self._keys,
-                self._headers,
-                Responses if api == "responses" else ChatCompletions,
-            )
+            self._clients[api] = self._made(api)
         return self._clients[api]
+
+    def _made(self, api: Api) -> Client:
+        made_with = self._spec, self._decoding, self._keys, self._headers
+        if self._is_foreign:
+            from branchwise.agents.langchain_model import LangChainModel
+
+            return LangChainModel(*made_with)
+        from branchwise.agents.chat_completions import ChatCompletions, make_client
+        from branchwise.agents.responses_api import Responses
+
+        return make_client(*made_with, Responses if api == "responses" else ChatCompletions)
 
 
 class InProcess:
@@ -289,24 +314,10 @@ class InProcess:
         except Exception as error:
             what = error_line(f"the model failed: {type(error).__name__}: {error}")
             raise ModelError("server", what) from error
-        message: Any = result.generations[0].message
-        made = enumerate((*message.tool_calls, *message.invalid_tool_calls))
-        calls = [make_call(c["name"] or "", c["args"], c["id"] or f"call_{n}") for n, c in made]
-        usage = message.usage_metadata or {}
-        counts = {
-            "prompt_tokens": usage.get("input_tokens", 0),
-            "completion_tokens": usage.get("output_tokens", 0),
-        }
-        return Completion(
-            text=storable(str(message.text)),
-            finish="tool_calls" if calls else "stop",
-            tool_calls=tuple(call for call in calls if "error" not in call),
-            invalid_tool_calls=tuple(call for call in calls if "error" in call),
-            usage=read_usage(counts),
-        )
+        return read_result(result, reason="stop")
 
     async def aclose(self) -> None:
         return None
 
 
-Endpoint = OpenAIServer | InProcess
+Endpoint = ModelServer | InProcess

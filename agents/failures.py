@@ -88,6 +88,10 @@ _NO_MODEL = re.compile(
     r"|\bmodel\b.{0,80}\b(not found|does not exist)",
     re.IGNORECASE,
 )
+_NO_KEY = re.compile(
+    r"\bAPI[ _]key[ _](is )?(not[ _]valid|invalid|not found|expired)", re.IGNORECASE
+)
+"""Google says so with status 400."""
 _SENTENCE = re.compile(r"[.;!?]\s+|\n+")
 _SECRET = re.compile(r"\b(?:sk|pk)-[\w*.-]{4,}|\bBearer\s+\S+", re.IGNORECASE)
 
@@ -171,7 +175,7 @@ def failure_of(
         return ModelError("credit", message, status=status)
     if refuses_length(status, words):
         return ModelError("context_length", message, status=status)
-    if status in (401, 403):
+    if status in (401, 403) or (status == 400 and _NO_KEY.search(words)):
         return ModelError("auth", message, status=status)
     if status == 429 or "rate_limit_exceeded" in codes:
         return ModelError("rate_limit", message, retryable=True, retry_after=wait, status=status)

@@ -41,8 +41,8 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
         "tool_choice": r"\btool_choice\b",
         "stream": r"\bstream(ing)?\b",
         "store": r"\bstore\b",
-        "response_format": r"\bresponse_?[ -]?(format|schema|mime_?type)|\bjson[_ -]?schema"
-        r"|\btext\.format\b"
+        "response_format": r"\bresponse_?[ -]?(json_?)?(format|schema|mime_?type)"
+        r"|\bjson[_ -]?schema|\btext\.format\b|\boutput_(config\.)?format\b"
         r"|\bstructured[_ ]outputs?|\bguided|\bgrammar|\bjson mode",
         MAX_TOKENS: r"\bmax_tokens\b",
         MAX_COMPLETION_TOKENS: r"\bmax_completion_tokens\b",
@@ -53,7 +53,8 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
         "temperature": r"\btemperature\b",
         BACK: r"\breasoning_(content|details)\b|\bmessages\b\S*\breasoning\b"
         r"|\bencrypted[ _](content|reasoning)\b" + _INCLUDE,
-        "reasoning_effort": r"\breasoning[_.]effort\b|\bnot support (thinking|reasoning)\b",
+        "reasoning_effort": r"\breasoning[_.]effort\b|\bnot support (thinking|reasoning)\b"
+        r"|\bthinking[ _]?level\b|\beffort parameter\b|\boutput_config\.effort\b",
         "tools": r"\btools\b|\btool[ _](use|calling)\b|\btool choice\b|\bfunction[ _]calling\b",
     }.items()
 }
@@ -131,15 +132,18 @@ _NOT_HERE = frozenset({404, 405, 501})
 _OF_SOMETHING = re.compile(r"\b(model|deployment|item|response with id)\b", re.IGNORECASE)
 """What is not found where the path is."""
 
-_KNOWN: dict[tuple[str | None, str, Api], dict[str, str]] = {}
-_DEMANDING: set[tuple[str | None, str]] = set()
+_KNOWN: dict[tuple[str, Api], dict[str, str]] = {}
+_DEMANDING: set[str] = set()
 
 
 def refusals_of(spec: ModelSpec, api: Api) -> dict[str, str]:
     """What the model's server has refused in this process, and in what words; to be added to. One
     mapping for all that ask the same model at the same address by the same protocol."""
     lacks = {"seed": "the Responses API has no seed"} if api == "responses" else {}
-    return _KNOWN.setdefault((spec.base_url, spec.name, api), lacks)
+    if spec.service and spec.service.package:
+        words = f"{spec.provider} is not asked for log-probabilities"
+        lacks = dict.fromkeys((LOGPROBS, TOP_LOGPROBS), words)
+    return _KNOWN.setdefault((str(spec), api), lacks)
 
 
 def limit_name(url: str) -> str:
@@ -150,12 +154,12 @@ def limit_name(url: str) -> str:
 
 def demands_reasoning_back(spec: ModelSpec) -> bool:
     """Whether the model's server has refused, in this process, turns without their reasoning."""
-    return (spec.base_url, spec.name) in _DEMANDING
+    return str(spec) in _DEMANDING
 
 
 def note_demand(spec: ModelSpec) -> None:
     """Remember that it has."""
-    _DEMANDING.add((spec.base_url, spec.name))
+    _DEMANDING.add(str(spec))
 
 
 def forget_refusals() -> None:

@@ -15,6 +15,7 @@ from branchwise.agents.journal import Slot
 from branchwise.agents.reply import Completion, FailureKind, ModelError
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import InputError
+from branchwise.base.providers import PROVIDERS
 
 _FROM_THE_START = frozenset({"agent", "expander"})
 """Roles whose first request follows from question and system alone."""
@@ -77,7 +78,7 @@ class RecordedModel:
     def speaks_text(self) -> bool:
         """Whether tools were described in the text of requests: then digests cover how."""
         in_text = self.identity.get("tool_protocol") == "text"
-        return in_text and str(self.identity.get("model", "")).startswith("openai:")
+        return in_text and str(self.identity.get("model", "")).partition(":")[0] in PROVIDERS
 
     def check_decoding(self, decoding: Decoding) -> None:
         """Raise InputError where a setting is given that the recorded replies did not have."""

@@ -184,13 +184,13 @@ class Restraints:
 
     def limiter(self, spec: ModelSpec) -> Limiter | None:
         """The limiter of the model's server; None without a limit or a server."""
-        if self.limits is None or spec.provider != "openai":
+        if self.limits is None or spec.service is None:
             return None
         return self.limits.at(spec.base_url or spec.provider)
 
     def watch(self, spec: ModelSpec) -> ServerWatch | None:
         """The watch of the model's server; None without one or a server."""
-        if self.outages is None or spec.provider != "openai":
+        if self.outages is None or spec.service is None:
             return None
         return self.outages.at(spec.url)
 

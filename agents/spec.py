@@ -9,39 +9,42 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 
 import orjson
 
-from branchwise.base.errors import InputError, nearest
+from branchwise.base.errors import InputError, nearest, require
 from branchwise.base.http import HTTP, ExchangeError, check_way, proxy_of, user_agent
 from branchwise.base.keys import (
     NO_KEYS,
-    OPENAI_URL,
     Keys,
     check_value,
     headers_for,
-    is_openai,
+    is_providers,
     openai_base,
 )
-from branchwise.base.secrets import OPENAI_KEY
+from branchwise.base.providers import OPENAI_URL, PROVIDERS, Provider
 from branchwise.base.text import counted
 
 REPLAY = "replay:"
 REPLAY_OFFER = ", replay:RUN (what a run recorded)"
+_OTHERS = "/".join(name for name in PROVIDERS if name != "openai")
 EXAMPLES = (
-    "write openai:gpt-6-luna, openai:Qwen/Qwen3-8B@http://localhost:8000/v1 "
-    f"(any OpenAI-compatible server){REPLAY_OFFER}, or offline"
+    f"write openai:gpt-6-luna (or {_OTHERS}:NAME), "
+    "openai:Qwen/Qwen3-8B@http://localhost:8000/v1 (any OpenAI-compatible server)"
+    f"{REPLAY_OFFER}, or offline"
 )
+_FAMILIES = {"claude": "anthropic", "gemini": "google", "mistral": "mistral", "grok": "xai"}
+"""How models' names begin, by whose they are."""
 SOON_DAYS = 60
 SECONDS = 2.0
 """How long the servers have to say when they shut models down, all together."""
 _LIMIT = 4 * 2**20
 _CONNECT_SECONDS = 2.0
 _PORTS = {"http": 80, "https": 443}
-_OPENAI = re.compile(
-    r"openai:(?P<name>[^\s@]+(?:@(?!https?://)[^\s@]+)*)(?:@(?P<url>https?://\S+))?"
+_SPEC = re.compile(
+    rf"(?P<provider>{'|'.join(PROVIDERS)}):"
+    r"(?P<name>[^\s@]+(?:@(?!https?://)[^\s@]+)*)(?:@(?P<url>https?://\S+))?"
 )
 _BARE_NAME = re.compile(r"[A-Za-z][\w.-]*(/[\w.-]+)*")
 # Names may hold an @ themselves (vendor/model@version), but no version looks like host:port.
@@ -50,17 +53,18 @@ _ADDRESS = re.compile(r"@(localhost|[\w.-]+:\d+)(/|$)")
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A provider, a model's name there (of a replay the folder of the run that answers) and, for a
-    server of one's own, its base URL. `str(spec)` is what `parse` reads. It holds no keys.
+    """A provider (of `base/providers.py`, or `offline`, `replay`), a model's name there (of a
+    replay the folder of the run that answers) and, for a server of one's own that speaks the
+    provider's protocol, its base URL. `str(spec)` is what `parse` reads. It holds no keys.
     """
 
-    provider: Literal["openai", "offline", "replay"]
+    provider: str
     name: str
     base_url: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> "ModelSpec":
-        """Read `openai:NAME`, `openai:NAME@BASE_URL`, `replay:RUN` or `offline`.
+        """Read `PROVIDER:NAME`, `PROVIDER:NAME@BASE_URL`, `replay:RUN` or `offline`.
 
         Raises InputError for anything else, and for a base URL that carries credentials.
         """
@@ -73,18 +77,23 @@ class ModelSpec:
                 remedy = "write replay:RUN with the folder of a run, for example replay:runs/base"
                 raise InputError("the model names no run to replay", remedy=remedy)
             return cls("replay", run)
-        match = _OPENAI.fullmatch(text)
+        match = _SPEC.fullmatch(text)
         if match and match["url"] is None and _ADDRESS.search(match["name"]):
             raise InputError(
                 f"the address in {_shown(text)!r} does not begin with http:// or https://",
-                remedy="write the full address, up to /v1",
+                remedy="write the full address, with OpenAI's protocol up to /v1",
             )
         if match is None or "://" in match["name"]:
             near = suggested(text)
             remedy = f"did you mean {near}? Else {EXAMPLES}" if near else EXAMPLES
             raise InputError(f"unknown model {_shown(text)!r}", remedy=remedy)
         url = match["url"]
-        return cls("openai", match["name"], None if url is None else _checked_url(url))
+        return cls(match["provider"], match["name"], None if url is None else _checked_url(url))
+
+    @property
+    def service(self) -> Provider | None:
+        """Whose protocol a server speaks that is asked; None where none is asked."""
+        return PROVIDERS.get(self.provider)
 
     @property
     def model(self) -> str:
@@ -93,8 +102,8 @@ class ModelSpec:
 
     @property
     def url(self) -> str:
-        """Where an OpenAI-compatible model is asked."""
-        return self.addressed().base_url or OPENAI_URL
+        """Where a model is asked that has a server."""
+        return self.addressed().base_url or PROVIDERS[self.provider].url
 
     def addressed(self) -> "ModelSpec":
         """With the address in `OPENAI_BASE_URL` where it has none of its own and that is set.
@@ -117,15 +126,24 @@ class ModelSpec:
             return "offline"
         if self.provider == "replay":
             return REPLAY + self.name
-        return f"openai:{self.name}" + (f"@{self.base_url}" if self.base_url else "")
+        return self.model + (f"@{self.base_url}" if self.base_url else "")
 
 
 def suggested(text: str) -> str | None:
-    """The spec that a bare name stands for; None if it is not a name, or may be a secret."""
+    """The spec that a bare name, or one after a misspelt provider, stands for; None if it is not a
+    name, or may be a secret."""
     text = text.strip()
     if nearest(text, ["offline"], cutoff=0.8):
         return "offline"
-    return f"openai:{text}" if _BARE_NAME.fullmatch(text) and _shown(text) == text else None
+    provider, colon, name = text.partition(":")
+    if colon and (near := nearest(_FAMILIES.get(provider, provider), PROVIDERS, cutoff=0.65)):
+        text, provider = name, near[0]
+    if not _BARE_NAME.fullmatch(text) or _shown(text) != text:
+        return None
+    if colon:
+        return f"{provider}:{text}"
+    known = (provider for family, provider in _FAMILIES.items() if text.startswith(family))
+    return f"{next(known, 'openai')}:{text}"
 
 
 def is_replay(text: str) -> bool:
@@ -144,23 +162,25 @@ def located(text: str) -> str:
 
 
 def check_ready(spec: ModelSpec, keys: Keys = NO_KEYS) -> None:
-    """Raise InputError, before any work, for what would make every call fail: no key for OpenAI's
-    own service, a key that no request can carry, a proxy or a certificate file that does not work,
-    or nothing listens at the base URL. Sends no request.
+    """Raise InputError, before any work, for what would make every call fail: no client for the
+    provider's protocol, no key for its own service, a key that no request can carry, a proxy or a
+    certificate file that does not work, or nothing listens at the base URL. Sends no request.
 
     Whether there is anything to replay is checked when the run is opened.
     """
-    if spec.provider in ("offline", "replay"):
+    if spec.service is None:
         return
+    if spec.service.package:
+        require(spec.service.extra, f"{spec.provider}:", modules=(spec.service.package,))
     spec = spec.addressed()
     keys.check(spec.url)
     if variable := keys.variable(spec.url, of_model=True):
         check_value(variable)
-    if is_openai(spec.url) and keys.key(spec.url, of_model=True) is None:
-        remedy = f"set {OPENAI_KEY}, name a server with openai:{spec.name}@URL, or use offline"
+    if is_providers(spec.url) and keys.key(spec.url, of_model=True) is None:
+        remedy = f"set {variable}, name a server with {spec.model}@URL, or use offline"
         raise InputError(f"no key for {spec}: {variable} is not set", remedy=remedy)
     check_way(spec.url, takes_all=True)
-    if is_openai(spec.url):
+    if is_providers(spec.url):
         return
     assert spec.base_url is not None
     address = urlsplit(spec.base_url)
@@ -215,7 +235,7 @@ def shutdown_warnings(
             spec = ModelSpec.parse(model).addressed()
         except InputError:
             continue  # The run refuses it, and says in which option it stands.
-        if spec.provider != "openai":
+        if spec.service is None or spec.service.package:
             continue
         if spec.url not in listed:
             listed[spec.url] = _shutdowns(spec.url, keys, headers, deadline)
@@ -231,7 +251,7 @@ def _shutdowns(
 ) -> Mapping[str, date]:
     """The days that a server names, by model."""
     key = keys.key(url, of_model=True)
-    if key is None and is_openai(url):
+    if key is None and is_providers(url):
         return {}
     sent = {"User-Agent": user_agent(), **headers_for(headers, url, of_model=True)}
     sent |= {"Authorization": f"Bearer {key}"} if key else {}

@@ -14,16 +14,16 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from branchwise.base.errors import InputError
-from branchwise.base.secrets import OPENAI_KEY, remember
+from branchwise.base.providers import OPENAI, PROVIDERS, Provider
+from branchwise.base.secrets import remember
 
 OPENAI_BASE = "OPENAI_BASE_URL"
-OPENAI_URL = "https://api.openai.com/v1"
 OPTION, METAVAR = "--key", "HOST=VARIABLE"
 HELP = (
     "Environment variable with the key of a server, repeatable: localhost:8000=VLLM_API_KEY. "
-    "OPENAI_API_KEY goes to OpenAI and to OPENAI_BASE_URL alone."
+    "A provider's own (OPENAI_API_KEY, ANTHROPIC_API_KEY, …) goes to the provider alone, "
+    "OPENAI_API_KEY also to OPENAI_BASE_URL."
 )
-_OPENAI_HOST = "api.openai.com"
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::(?P<port>\d{1,5}))?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -74,15 +74,20 @@ class Keys:
     def variable(self, url: str, *, of_model: bool = False) -> str | None:
         """The name of the variable whose key goes to an address; None where none does.
 
-        `of_model`: the address is a model server's, so that `OPENAI_API_KEY` may be its key.
+        `of_model`: the address is a model server's, so that a provider's key may be its own.
         """
         origin = Origin.of(url)
         own = self.variables.get(f"{origin.host}:{origin.port}") or self.variables.get(origin.host)
         if own or not of_model:
             return own
         base = openai_base()
-        is_base = base is not None and origin == Origin.of(base)
-        return OPENAI_KEY if _is_openai(origin) or is_base else None
+        provider = _provider(origin)
+        if provider is None and base is not None and origin == Origin.of(base):
+            provider = OPENAI
+        if provider is None:
+            return None
+        held = (name for name in provider.variables if os.environ.get(name, "").strip())
+        return next(held, provider.variables[0])
 
     def key(self, url: str, *, of_model: bool = False) -> str | None:
         """The key itself, to be sent to this address and nowhere else."""
@@ -127,7 +132,12 @@ def check_value(name: str) -> None:
 
 def is_openai(url: str) -> bool:
     """Whether an address is OpenAI's own, over https; Azure's hosts have other keys."""
-    return _is_openai(Origin.of(url))
+    return _provider(Origin.of(url)) is OPENAI
+
+
+def is_providers(url: str) -> bool:
+    """Whether an address is a provider's own (`base/providers.py`), which takes its key alone."""
+    return _provider(Origin.of(url)) is not None
 
 
 def openai_base() -> str | None:
@@ -159,9 +169,14 @@ def _plain_host(host: str) -> str:
         return host
 
 
-def _is_openai(origin: Origin) -> bool:
-    own = origin.host == _OPENAI_HOST or origin.host.endswith(f".{_OPENAI_HOST}")
-    return own and origin.scheme == "https" and origin.port == _PORTS["https"]
+_OWN = {Origin.of(provider.url): provider for provider in PROVIDERS.values()}
+_OPENAIS = Origin.of(OPENAI.url)
+
+
+def _provider(origin: Origin) -> Provider | None:
+    """Whose own address this is; OpenAI's are its regions', too (eu.api.openai.com)."""
+    is_region = origin.host.endswith(f".{_OPENAIS.host}")
+    return _OWN.get(origin._replace(host=_OPENAIS.host) if is_region else origin)
 
 
 def _read(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -208,7 +223,7 @@ def checked_host(text: str) -> str:
 
 
 NO_KEYS = Keys()
-"""No keys named: `OPENAI_API_KEY` for OpenAI, and no key for any other server."""
+"""No keys named: providers get their own, and no other server gets any."""
 
 
 SEPARATOR = "/"

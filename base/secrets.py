@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import unquote
 
-OPENAI_KEY = "OPENAI_API_KEY"
+from branchwise.base.providers import PROVIDERS
+
 STRUCK = "***"
 SHORTEST = 8
 """Characters of the shortest secret. What is shorter ("none", "EMPTY") is a stand-in for servers
@@ -38,7 +39,7 @@ _FORM = re.compile(
     r"|\bBearer\s+[\w.~+/-]{12,}"
 )
 """How keys of common services begin."""
-_VARIABLES = {OPENAI_KEY}
+_VARIABLES = {name for provider in PROVIDERS.values() for name in provider.variables}
 _LOCK = threading.Lock()
 
 
@@ -52,8 +53,8 @@ def without_keys(text: str) -> str:
     """The text with every known secret struck out, in any case of its letters, also where JSON, a
     URL or HTML escapes it, and in hexadecimal or base64, as a part of what was encoded with it.
 
-    Known are the keys in `OPENAI_API_KEY` and in all variables that were named for a host, and
-    the passwords of the environment's proxies.
+    Known are the keys of providers (`OPENAI_API_KEY`, …) and of all variables that were named for
+    a host, and the passwords of the environment's proxies.
     """
     secrets = _secrets()
     if not secrets:

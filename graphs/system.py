@@ -117,7 +117,8 @@ class System(BaseModel, metaclass=NamedSettings):
     model: Annotated[
         str,
         _model(
-            "offline, openai:NAME, openai:NAME@http://host:port/v1 (vLLM, Ollama, …), or "
+            "offline, openai:NAME, anthropic:, google: or mistral:NAME, "
+            "openai:NAME@http://host:port/v1 (vLLM, Ollama, …), or "
             "replay:RUN, what a run recorded.",
             holds="model",
             changes="sources",

@@ -13,7 +13,8 @@ import pytest
 from support.rooms import PROJECT, ROOMS, ROOT, product_files
 
 HEAVY = {
-    "faiss", "httpx", "langchain_core", "langchain_openai", "langgraph", "matplotlib",
+    "anthropic", "faiss", "google", "httpx", "langchain_anthropic", "langchain_core",
+    "langchain_google_genai", "langchain_mistralai", "langchain_openai", "langgraph", "matplotlib",
     "mcp", "numpy", "openai", "pydantic", "scipy", "sentence_transformers", "starlette", "torch",
     "transformers", "uvicorn",
 }  # fmt: skip

@@ -9,13 +9,13 @@ from datetime import date
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from branchwise.agents.spec import ModelSpec, is_replay
 from branchwise.base.atomic import write_bytes
 from branchwise.base.errors import InputError, did_you_mean, nearest
+from branchwise.base.keys import Origin
 from branchwise.base.yaml_lines import KeyPath, line_of, read_document, shown
 from branchwise.graphs.ledger import RoleUsage
 
@@ -108,16 +108,15 @@ def _named(
         yield spec, price
 
 
-_DATED = re.compile(r"(?P<base>.+)-20\d\d-[01]\d-[0-3]\d")
+_DATED = re.compile(r"(?P<base>.+)-20\d\d(?P<dash>-?)[01]\d(?P=dash)[0-3]\d")
 _FREE = Price(input=0.0, output=0.0)
-_OWN_HOST = "api.openai.com"
 
 
 @dataclass(frozen=True)
 class Prices:
     """USD per million tokens by model, named as `str(ModelSpec)`.
 
-    `built_in` holds for OpenAI's own service and `offline` alone, as of the day `as_of`. `given`
+    `built_in` holds for providers' own services and `offline` alone, as of the day `as_of`. `given`
     holds before it: `openai:NAME` there for any server, `openai:NAME@URL` for one. `source`: where
     the built-in prices are published; `path`: the user's file.
     """
@@ -200,16 +199,16 @@ def _keys(model_spec: str) -> Iterator[tuple[str, bool]]:
     except InputError:
         return
     # The model without its server; then without its date, too, where its name ends in one.
-    names = [spec.model if spec.provider == "openai" else str(spec)]
+    names = [spec.model if spec.service else str(spec)]
     if dated := _DATED.fullmatch(spec.name):
         names.append(f"{spec.provider}:{dated['base']}")
     for name in names:
         if spec.base_url:
             yield f"{name}@{spec.base_url}", True
         yield name, True
-        address = urlsplit(spec.base_url or "")
-        is_own = address.scheme == "https" and address.netloc.lower() == _OWN_HOST
-        if is_own or spec.base_url is None:
+        if spec.base_url is None or (
+            spec.service and Origin.of(spec.base_url) == Origin.of(spec.service.url)
+        ):
             yield name, False
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from branchwise.agents.prompt_files import Prompts
-from branchwise.agents.spec import REPLAY, ModelSpec, is_replay, located
+from branchwise.agents.spec import REPLAY, ModelSpec, is_replay, located, suggested
 from branchwise.base.errors import InputError, SettingNames, nearest
 from branchwise.base.plugins.specs import find_plugin
 from branchwise.base.yaml_lines import KeyPath, shown
@@ -128,23 +128,9 @@ def check_model(key: str, text: str, place: KeyPath) -> None:
             role_spec(key, text)
         ModelSpec.parse(text)
     except InputError as error:
-        near = _near_model(text.strip()) if error.what.startswith("unknown model") else None
+        near = suggested(text) if error.what.startswith("unknown model") else None
         remedy = error.remedy if near is None or "***" in error.what else f"did you mean {near}?"
         raise StudyError(f"{key}: {error.what}", place, remedy) from None
-
-
-def _near_model(text: str) -> str | None:
-    provider, colon, name = text.partition(":")
-    if nearest(provider, ("offline", "offline reader"), cutoff=0.7):
-        return "offline"
-    near = f"openai:{name}" if colon else f"openai:{text}"
-    if colon and not nearest(provider, ("openai", "open_ai")):
-        return None
-    try:
-        ModelSpec.parse(near)
-    except InputError:
-        return None
-    return near[:80]
 
 
 def _check_folder(key: str, text: str, folder: Path, place: KeyPath) -> None:

@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import ToolMessage
 
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.endpoints import OpenAIServer
+from branchwise.agents.endpoints import ModelServer
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prediction import FORMATS
 from branchwise.agents.reply import Completion, ModelError, ReplyToken
@@ -373,9 +373,9 @@ async def test_a_server_that_refuses_both_is_asked_by_each_once(chat_server, mak
     ],
 )
 def test_auto_goes_by_the_address(address, path):
-    server = OpenAIServer(ModelSpec.parse(f"openai:m{address}"), Decoding())
+    server = ModelServer(ModelSpec.parse(f"openai:m{address}"), Decoding())
     assert server._api(()) == path
-    assert OpenAIServer(ModelSpec.parse("openai:m"), Decoding(api="chat"))._api(()) == "chat"
+    assert ModelServer(ModelSpec.parse("openai:m"), Decoding(api="chat"))._api(()) == "chat"
 
 
 @both_ways

@@ -56,7 +56,7 @@ KEY = "--key HOST=VARIABLE"
     ("text", "said"),
     [
         *((text, EXAMPLES) for text in ("", "gpt-6.2-sol", "openai:", "openai: x", "Offline")),
-        *((text, EXAMPLES) for text in ("anthropic:claude", "openai:m@ftp://h", "openai:m@")),
+        *((text, EXAMPLES) for text in ("anthropics:claude", "openai:m@ftp://h", "openai:m@")),
         ("sk-verysecretkey", "."), ("opena:m@http://me:verysecret@host/v1", "."),
         ("openai:m@http://me:secret@host/v1", KEY), ("openai:m@http://secret@h/v1", KEY),
         ("openai:m@http://host/v1?key=secret", KEY), ("openai:m@http://h/v1#secret", KEY),

@@ -125,7 +125,7 @@ def test_an_index_that_is_not_there_is_named(complain, questions, corpus):
     assert "bm25" in line
 
 
-@pytest.mark.parametrize("spec", ["gpt-6.2-sol", "anthropic:x", "openai:", "openai:m@notaurl"])
+@pytest.mark.parametrize("spec", ["gpt-6.2-sol", "anthropics:", "openai:", "openai:m@notaurl"])
 def test_unknown_model_specs_show_the_right_form(complain, questions, spec):
     line = complain("run", "--questions", questions, "--model", spec)
     assert spec in line

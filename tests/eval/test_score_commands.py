@@ -225,7 +225,7 @@ def test_a_matcher_is_a_kind_or_a_model(text: str, kind: str, model: str | None)
         ("llama3.1", "did you mean openai:llama3.1?"),
         ("Qwen/Qwen3-8B", "did you mean openai:Qwen/Qwen3-8B?"),
         ("both:gpt-6.2-sol", "--matcher: .*did you mean openai:gpt-6.2-sol?"),
-        ("openai:", "--matcher: unknown model 'openai:'; write openai:gpt-6-luna or openai:"),
+        ("openai:", "--matcher: unknown model 'openai:'; write openai:gpt-6-luna \\(or anthropic"),
         ("two words", "write lexical, llm, both, a model such as openai:gpt-6-luna"),
         ("sk-abcdef", "write lexical"),
     ],

@@ -100,14 +100,14 @@ def test_a_body_that_never_ends_meets_the_time_out(tmp_path: Path, corpus: Path)
 
     from branchwise.agents import reply_stream
     from branchwise.agents.decoding import Decoding
-    from branchwise.agents.endpoints import OpenAIServer
+    from branchwise.agents.endpoints import ModelServer
     from branchwise.agents.reply import ModelError
     from branchwise.agents.spec import ModelSpec
 
     async def ask(url: str) -> None:
         from langchain_core.messages import HumanMessage
 
-        server = OpenAIServer(ModelSpec.parse(f"openai:m@{url}"), Decoding())
+        server = ModelServer(ModelSpec.parse(f"openai:m@{url}"), Decoding())
         try:
             await server.complete([HumanMessage("Who?")], (), None, 0.5)
         finally:
