@@ -10,6 +10,8 @@ from typing import NoReturn
 _LONGEST = 1_000
 _SHORT = 3
 """Letters that may stand for the name that they begin."""
+_MOST_NAMED = 60
+"""Known names that a refusal lists."""
 _OPTIONS = {"role_decoding": "role", "tools": "tool"}
 """Options that are not called as their fields are."""
 
@@ -26,6 +28,10 @@ class InputError(Exception):
         what, where, remedy = self.what, self.where, self.remedy
         parts = f"{where}: {what}" if where else what
         super().__init__(" ".join(f"{parts}; {remedy}".split() if remedy else parts.split()))
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows instead of our frames, which say nothing of an input."""
+        return [f"{type(self).__name__}: {self}"]
 
 
 class DamagedDataError(InputError):
@@ -75,7 +81,8 @@ def _cut(text: str) -> str:
 def did_you_mean(
     name: str, known: Iterable[str], *, else_: str = "", most: int = 1, cutoff: float = 0.6
 ) -> str:
-    """The nearest known names as a question, or the one it begins; else `else_` or all of them."""
+    """The nearest known names as a question, or the one it begins; else `else_`, or all of them, of
+    many the first."""
     names = list(known)
     near = nearest(name, names, most, cutoff)
     if not near and len(name) >= _SHORT:
@@ -83,6 +90,8 @@ def did_you_mean(
         near = longer if len(longer) == 1 else []
     if near:
         return f"did you mean {' or '.join(near)}?"
+    if not else_ and len(names) > _MOST_NAMED:
+        else_ = f"there are {len(names):,}, the first are {', '.join(names[:3])}"
     return else_ or f"known are {', '.join(names)}"
 
 

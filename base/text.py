@@ -59,6 +59,14 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def cut_within(name: str, most: int) -> str:
+    """Both ends of a name that is longer: systems often differ at its end."""
+    if len(name) <= most:
+        return name
+    end = most // 2
+    return f"{name[: most - 1 - end]}…{name[-end:]}"
+
+
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """How many of something: "1 question", "2,003 questions"; `plural` where it takes no -s."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

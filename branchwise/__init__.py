@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from branchwise.base.registry import FILLED_BY
 
 if TYPE_CHECKING:
-    from branchwise.api import ask, compare, merge, resume, run, score
+    from branchwise.api import ablate, ask, compare, merge, resume, run, score
     from branchwise.base.plugins.call import RunContext
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.loaders import load_questions
@@ -51,6 +51,7 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "__version__",
+    "ablate",
     "ask",
     "compare",
     "load_questions",
@@ -67,7 +68,7 @@ __all__ = [
 FILLED_BY.append("branchwise.eval.tasks")
 
 _HOMES = {
-    "api": ("ask", "compare", "merge", "resume", "run", "score"),
+    "api": ("ablate", "ask", "compare", "merge", "resume", "run", "score"),
     "base.plugins.call": ("RunContext",),
     "corpora.folder": ("Corpus",),
     "corpora.loaders": ("load_questions",),

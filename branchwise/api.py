@@ -1,4 +1,4 @@
-"""`branchwise.run`, `resume`, `ask` and `score`, the commands of these names, and `compare`.
+"""`branchwise.run`, `resume`, `ask`, `ablate`, `score`, commands of these names, and `compare`.
 
 A parameter is called as its option is: `--max-cost` is `max_cost`, and one that may be repeated
 has a plural (`--metric`: `metrics`). What is a setting of a system stands in `System`.
@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -25,8 +25,15 @@ from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import gold_of
 from branchwise.graphs.system import System
-from branchwise.report.terminal.progress import RunProgress
-from branchwise.results import ComparedRuns, RunResult, ScoreResult, compare_runs
+from branchwise.report.terminal.progress import RunProgress, StudyProgress
+from branchwise.results import (
+    AskResult,
+    ComparedRuns,
+    RunResult,
+    ScoreResult,
+    compare_runs,
+    compared_study,
+)
 from branchwise.runs import experiment
 from branchwise.runs.answering import agent_to_ask, ask_agent, check_question
 from branchwise.runs.costs.prices import Prices, keep_prices, limit_of, prices_of
@@ -43,14 +50,14 @@ from branchwise.runs.options import (
     PaceOptions,
     RunOptions,
     ScoreOptions,
+    StudyOptions,
 )
 from branchwise.runs.runner import Observer
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.runs.store import open_run
 from branchwise.runs.store.merging import merge_runs
-
-if TYPE_CHECKING:
-    from branchwise.graphs.agent import Outcome
+from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
+from branchwise.runs.studies.schema import load_study
 
 T = TypeVar("T")
 
@@ -126,8 +133,8 @@ def run(
     `separator` (`load_questions`), or one that was loaded. Blocks until every item has ended or the
     run stopped: `run.state` says which. The fields of `options` and `scoring` may be given by name:
     `run(questions, system, limit=20, matcher="llm")`. `ids`: these questions only. `progress`: show
-    a bar (lines without a terminal); `observer`: told of each item that ends, instead of that.
-    Raises InputError before any work.
+    a bar (in a notebook a line that changes, else lines); `observer`: told of each item that ends,
+    instead of that. Raises InputError before any work.
     """
     of, scored = options or RunOptions(), scoring or ScoreOptions()
     selection = of.selection(ids, of.part)
@@ -234,7 +241,7 @@ def merge(runs: Iterable[Run | Path | str], out: Path | str) -> RunResult:
 
 @_with_options(CostOptions)
 @typed_arguments
-def ask(question: str, system: System, options: CostOptions | None = None) -> "Outcome":
+def ask(question: str, system: System, options: CostOptions | None = None) -> AskResult:
     """Ask one question: the outcome has the answers by branch (`outcome.prediction.answers`).
 
     Raises InputError before anything is asked, ModelError where the model cannot be had, and
@@ -246,7 +253,8 @@ def ask(question: str, system: System, options: CostOptions | None = None) -> "O
     restraints = restraints_of(of.max_cost, priced, of.outages)
     if of.max_cost is not None:
         check_affordable(system, None, priced)
-    return run_blocking(ask_agent(agent_to_ask(system, restraints), question))
+    outcome = run_blocking(ask_agent(agent_to_ask(system, restraints), question))
+    return AskResult(**vars(outcome), question=question)
 
 
 @_with_options(JudgingOptions)
@@ -300,6 +308,41 @@ def compare(base: Run | Path | str, *others: Run | Path | str) -> ComparedRuns:
     Raises InputError where the runs cannot be compared.
     """
     return compare_runs([run_folder(run) for run in (base, *others)])
+
+
+@_with_options(StudyOptions)
+@typed_arguments
+def ablate(
+    study: Path | str,
+    options: StudyOptions | None = None,
+    *,
+    out: Path | str | None = None,
+    max_requests: int | None = None,
+    retry_failed: bool = False,
+    keys: Mapping[str, str] | None = None,
+    progress: bool = False,
+) -> ComparedRuns:
+    """Run the systems of a study file over the same questions, or go on with it, into the folder
+    `out` (default: `studies/` and its name), and compare each with its model's base.
+
+    Blocks until every item has ended or the study stopped, of which it warns. Scores that need a
+    model are made. `max_requests`: at a time, to one model server. Raises InputError before any
+    work.
+    """
+    loaded = load_study(study).with_keys(Keys(keys or {}))
+    design = StudyDesign.of(loaded)
+    folder = Path(out) if out else Path("studies") / design.name
+    pace = StudyPace.of(
+        loaded, folder, options or StudyOptions(), max_requests, retry_failed=retry_failed
+    )
+    with ExitStack() as shown:
+        watching = None
+        if progress:
+            priced = pace.prices or Prices.load()
+            watching = StudyProgress(priced, pace.limits, pace.outages, max_cost=pace.max_cost)
+            shown.enter_context(watching)
+        made = run_study(design, folder, pace, watching)
+    return compared_study(made, design.scoring, Keys(loaded.study.keys))
 
 
 @typed_arguments

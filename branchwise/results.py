@@ -1,4 +1,5 @@
-"""What `branchwise.run`, `score` and `compare` return: short in a shell, tables in a notebook."""
+"""What `branchwise.run`, `ask`, `score` and `compare` return: a few lines in a shell (`print` shows
+all), tables in a notebook."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -10,24 +11,39 @@ from typing import TYPE_CHECKING, Any, Self
 
 from branchwise.base.arguments import typed_arguments
 from branchwise.base.errors import InputError, StoppedWarning, did_you_mean, require, warn
-from branchwise.base.text import printable
+from branchwise.base.keys import Keys
+from branchwise.base.numbers import number
+from branchwise.base.text import counted, cut, printable
 from branchwise.corpora.questions import Question
 from branchwise.eval.comparison import Comparison, ScoreDifference
+from branchwise.eval.errors.labels import label_words
 from branchwise.eval.scores import Scores
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.graphs.outcome import Outcome
+from branchwise.report.run_folders import report_of_runs
 from branchwise.report.study_report import StudyReport
-from branchwise.report.table import Table
+from branchwise.report.table import Table, TableColumn
 from branchwise.report.tables.changes import changes_table
 from branchwise.report.tables.results import results_tables, scores_table
+from branchwise.report.terminal.report_table import drawn
 from branchwise.runs.costs.prices import prices_of
 from branchwise.runs.experiment import Run
-from branchwise.runs.runner import INTERRUPTED
+from branchwise.runs.runner import INTERRUPTED, RunState
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.studies.names import distinct_names
+from branchwise.runs.studies.running import StudyRun
+from branchwise.ui.fragments import tables_html, trace_html
+from branchwise.ui.traces.plain import gold_lines, trace_lines
+from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import Trace
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 WIDTH = 100
+_MOST_QUESTIONS = 50
+"""Rows of a run that a notebook shows."""
+_MOST_RUNS = 8
 
 
 class RunResult(Run):
@@ -35,10 +51,7 @@ class RunResult(Run):
 
     @classmethod
     def of(cls, run: Run) -> Self:
-        """Warns of a run that stopped by itself: nothing else tells a script."""
-        if (why := run.state.stopped) and why != INTERRUPTED:
-            go_on = f"nothing is lost, branchwise.resume({str(run.path)!r}) goes on"
-            warn(f"{run.path} stopped: {why}; {go_on}", StoppedWarning)
+        _warn_of_stop(run.path, run.state, f"branchwise.resume({str(run.path)!r})")
         return cls(run.path, run.state, run.restraints)
 
     @typed_arguments
@@ -47,8 +60,6 @@ class RunResult(Run):
 
         Raises InputError for an id that the run does not have.
         """
-        from branchwise.ui.traces.runs import RunView
-
         with closing(RunView.open(self.path)) as view:
             row = view.find(question, epoch)
             if row is None:
@@ -58,34 +69,88 @@ class RunResult(Run):
                     where=str(self.path),
                     remedy=f"ids are listed by: branchwise trace {self.path} --print",
                 )
-            return QuestionTrace(view.trace(row))
+            return QuestionTrace(view.trace(row), self.path.name)
 
     def __repr__(self) -> str:
+        return printable(f"<Run {self.path}: {self._words}>")
+
+    @property
+    def _words(self) -> str:
         state = self.state
         words = [f"{state.done} done", f"{state.failed} failed"]
         if state.pending:
             words.append(f"{state.pending} to do (branchwise.resume)")
         if state.stopped:
             words.append(f"stopped: {state.stopped}")
-        return f"<Run {self.path}: {', '.join(words)}>"
+        return ", ".join(words)
+
+    def _repr_html_(self) -> str:
+        with closing(RunView.open(self.path)) as view:
+            lines = [view.line(row) for row in range(min(view.count, _MOST_QUESTIONS))]
+            summary, more = view.summary(quick=True), view.count - len(lines)
+            heads = view.heads
+        columns = (
+            TableColumn("id", "id", "text", is_key=True),
+            TableColumn("status", "status", "text"),
+            *(TableColumn(head, head) for head in heads),
+            TableColumn("question", "question", "text"),
+        )
+        rows = [
+            (line.id, line.status, *(line.scores or (None,) * len(heads)), line.question)
+            for line in lines
+        ]
+        notes = (f"... and {more:,} more",) if more else ()
+        questions = Table("questions", counted(view.count, "question"), columns, tuple(rows), notes)
+        words = [self._words, summary.system]
+        return tables_html([questions], title=summary.name, words=words, folded=True)
 
 
 class QuestionTrace:
-    """The trace of one question; `trace` has its steps, events and answers."""
+    """The trace of one question; `trace` has its steps, events and answers. `run`: its name."""
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+    def __init__(self, trace: Trace, run: str = "") -> None:
+        self.trace, self.run = trace, run
 
     def __repr__(self) -> str:
-        from branchwise.ui.traces.plain import gold_lines, trace_lines
+        line, steps = self.trace.line, self.trace.steps
+        return printable(f"<Trace {line.id} of {self.run}: {len(steps)} steps, {self.words}>")
 
+    @property
+    def words(self) -> str:
+        """How the question ended: how many gold answers were found, and what was lost where."""
+        line, gold = self.trace.line, [a for b in self.trace.branches for a in b.gold]
+        found = sum(answer.verdict == "right" for answer in gold)
+        is_open = not gold or any(answer.verdict == "open" for answer in gold)
+        words = [line.status] if is_open else [f"{found} of {len(gold)} gold answers found"]
+        words += map(label_words, line.labels or ())
+        return ", ".join([*words, *([line.error] if line.error else ())])
+
+    def __str__(self) -> str:
         trace = self.trace
         return "\n".join((*trace_lines(trace.events), *gold_lines(trace.gold, trace.gold_set)))
 
     def _repr_html_(self) -> str:
-        from branchwise.ui.fragments import trace_html
+        return trace_html(self.trace, self.words)
 
-        return trace_html(self.trace)
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class AskResult(Outcome):
+    """What `ask` returns: the outcome of `question`."""
+
+    question: str = ""
+
+    def _repr_html_(self) -> str:
+        columns = (
+            TableColumn("branch", "branch", "text", is_key=True),
+            TableColumn("answers", "answers", "text"),
+        )
+        prediction = self.prediction
+        rows = [(name, "; ".join(texts)) for name, texts in prediction.answers.items()]
+        if prediction.task_output is not None:
+            rows.append(("answer", str(prediction.task_output)))
+        tables = [Table("answers", "Answers", columns, tuple(rows))] if rows else []
+        words = [self.words] if rows else ["no answer", self.words]
+        return tables_html(tables, title=self.question, words=words)
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,11 +187,20 @@ class ScoreResult(Scores):
         return _frame(self.rows())
 
     def __repr__(self) -> str:
-        counts, table = self.counts, _as_text([scores_table(self)])
-        return f"{table}\n{counts.items} items, {counts.answered} answered, {counts.failed} failed"
+        headline = self.scorer.scored_task.headline
+        means = (f"{m.title} {number(self.mean(m.key, 'all').mean, m.digits)}" for m in headline)
+        return f"<Scores of {self._counted}: {', '.join(means)}>"
+
+    @property
+    def _counted(self) -> str:
+        counts = self.counts
+        return f"{counts.items} items, {counts.answered} answered, {counts.failed} failed"
+
+    def __str__(self) -> str:
+        return f"{_as_text([scores_table(self)])}\n{self._counted}"
 
     def _repr_html_(self) -> str:
-        return _as_html([scores_table(self)])
+        return tables_html([scores_table(self)], words=[self._counted])
 
 
 class ComparedRuns:
@@ -188,10 +262,18 @@ class ComparedRuns:
         return results_tables(self.report)[0].with_columns(keys), changes_table(self.report)
 
     def __repr__(self) -> str:
+        """The main metric's difference of each run."""
+        metric = self.report.task.main.key
+        lines = [f"{n}: {c.find(metric)}" for n, c in self.comparisons.items()]
+        lines[_MOST_RUNS:] = [f"... and {len(lines) - _MOST_RUNS} more"] * (len(lines) > _MOST_RUNS)
+        against = f"<Comparison with {self.report.base_words}>"
+        return "\n".join(cut(printable(line), WIDTH) for line in (against, *lines))
+
+    def __str__(self) -> str:
         return "\n".join([_as_text(self._tables), *map(printable, self.report.cautions)])
 
     def _repr_html_(self) -> str:
-        return _as_html(self._tables, [self.report.systems[0].name])
+        return tables_html(self._tables, [self.report.systems[0].name], words=self.report.cautions)
 
 
 def compare_runs(paths: Sequence[Path]) -> ComparedRuns:
@@ -199,9 +281,6 @@ def compare_runs(paths: Sequence[Path]) -> ComparedRuns:
 
     Raises InputError where fewer than two are given, or they cannot be compared.
     """
-    from branchwise.report.run_folders import report_of_runs
-    from branchwise.runs.scoring.score import ScoringSettings, score_answers
-
     if len(paths) < 2:
         raise InputError("compare needs two runs", remedy="branchwise.compare(base, other)")
     names = distinct_names(path.resolve().name for path in paths)
@@ -210,6 +289,24 @@ def compare_runs(paths: Sequence[Path]) -> ComparedRuns:
         for path in paths
     ]
     return ComparedRuns(report_of_runs([*zip(names, scored, strict=True)]))
+
+
+def compared_study(made: StudyRun, choice: ScoringChoice, keys: Keys) -> ComparedRuns:
+    """The systems of a study, those that have not ended as far as they are. Scores are saved."""
+    _warn_of_stop(made.folder.path, made.state, "branchwise.ablate, called again,")
+    asked = choice if choice.asks else None
+    scored = [
+        (name, score_answers(path, ScoringSettings(asked, prices_of(path), keys=keys)))
+        for name, path in made.folder.runs()
+    ]
+    record = made.folder.record
+    return ComparedRuns(report_of_runs(scored, record.name, record.systems))
+
+
+def _warn_of_stop(path: Path, state: RunState, how: str) -> None:
+    """Warn of what stopped by itself: nothing else tells a script."""
+    if state.stopped and state.stopped != INTERRUPTED:
+        warn(f"{path} stopped: {state.stopped}; nothing is lost, {how} goes on", StoppedWarning)
 
 
 def _frame(rows: Sequence[Mapping[str, Any]]) -> "DataFrame":
@@ -222,17 +319,9 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> "DataFrame":
 def _as_text(tables: Sequence[Table]) -> str:
     from rich.console import Console
 
-    from branchwise.report.terminal.report_table import drawn
-
     written = StringIO()
     screen = Console(file=written, width=WIDTH, color_system=None, emoji=False, force_jupyter=False)
     for table in tables:
         for part in drawn(table):
             screen.print(part)
     return "\n".join(line.rstrip() for line in written.getvalue().strip("\n").split("\n"))
-
-
-def _as_html(tables: Sequence[Table], bases: Sequence[str] = ()) -> str:
-    from branchwise.ui.fragments import tables_html
-
-    return tables_html(tables, bases)

@@ -25,6 +25,7 @@ _ESCAPE = 16
 """Characters within which a value that the chunk cuts off may fail: two escapes, a literal."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SAVE = "save it as UTF-8"
+_LOOKED_AT = 65_536
 _NAME = "write one object per line, or name its form (`branchwise questions forms`)"
 _LINES = "write one object per line"
 
@@ -98,7 +99,11 @@ def _lines(stream: IO[bytes], path: Path, refuse: Refuse, *, strict: bool) -> It
     for number, line in lines_of(stream, path, refuse):
         where = f"{path}:{number}"
         if number == 1 and line.strip() == b"{":
-            raise InputError("is one JSON object over several lines", where=where, remedy=_NAME)
+            problem, remedy = "is one JSON object over several lines", _NAME
+            if b'"evaluations"' in line + stream.read(_LOOKED_AT):
+                problem = "has the answers that CondAmbigQA's authors published, and no questions"
+                remedy = f"branchwise score condambigqa-runs:{path}"
+            raise InputError(problem, where=where, remedy=remedy)
         try:
             value = _decoded(line, strict=strict)
         except UnicodeDecodeError:

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from branchwise.base.errors import InputError, missing, require
+from branchwise.base.errors import InputError, require
 
 if TYPE_CHECKING:
     from branchwise.base.process import Progress
@@ -73,11 +73,6 @@ class IndexKind:
         """Its module, which imports the libraries that it needs when they are used."""
         return cast(IndexModule, import_module(f"branchwise.corpora.{self.module}"))
 
-    @property
-    def is_installed(self) -> bool:
-        """Whether the libraries that it needs are there."""
-        return not missing(self.needs)
-
     def ready(self) -> IndexModule:
         """Its module."""
         require("local", f"an index of kind {self.name}", modules=self.needs)
@@ -116,11 +111,6 @@ _KINDS = (
 INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}
 BUILT_IN = (*INDEX_KINDS, HYBRID)
 NAMES = ", ".join(BUILT_IN)
-
-
-def first_choice() -> str:
-    """The kind to begin with: the default, or BM25 where nothing is installed that encodes."""
-    return DEFAULT if INDEX_KINDS[DEFAULT].is_installed else "bm25"
 
 
 def index_kind(name: str) -> IndexKind:

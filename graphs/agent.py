@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.journal import Journal
-from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.replay import OpenRecordings
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
@@ -28,12 +26,13 @@ from branchwise.graphs.expand_node import TitleSearcher, shown_readings
 from branchwise.graphs.flows import Brief, Flow, GraphParts, default_flow
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
+from branchwise.graphs.outcome import Outcome
 from branchwise.graphs.pipeline import Person
 from branchwise.graphs.plugin_nodes import check_named, make_nodes
 from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.reduce import begun, given_ids
 from branchwise.graphs.sources import check_search, repeats_passages, retriever_of
-from branchwise.graphs.state import ItemContext, Spent
+from branchwise.graphs.state import ItemContext
 from branchwise.graphs.system import System, all_settings
 from branchwise.kg.answers import Graph
 from branchwise.kg.open import open_kg
@@ -79,22 +78,6 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
 
 # LangGraph reads the keys of its output after every step, in its first version twice.
 _OUTCOME = ("prediction", "how", "problem", "evidence", "spent")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of a question. `how`: strict, tolerant, repaired or failed (a format error).
-
-    `evidence`: ids of the passages given and retrieved, in order, each once. `seconds`: in this
-    process.
-    """
-
-    prediction: Prediction
-    how: str
-    problem: str | None
-    evidence: tuple[str, ...]
-    spent: Spent
-    seconds: float
 
 
 class Agent:

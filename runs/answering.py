@@ -23,7 +23,8 @@ from branchwise.runs.store.recordings import open_recordings
 from branchwise.trace.events import Error, Event
 
 if TYPE_CHECKING:
-    from branchwise.graphs.agent import Agent, Outcome
+    from branchwise.graphs.agent import Agent
+    from branchwise.graphs.outcome import Outcome
 
 
 MAX_ERROR_CHARS = 1000

@@ -19,6 +19,7 @@ ONLY_TYPED = {
     "resume": {"json"},
     "ask": {"json", "clarify", "choose"},
     "score": {"json", "full"},
+    "ablate": {"dry_run", "estimate_from", "json"},
 }
 """Options that print something, or ask the user: Python asks back through a graph's interrupts."""
 ONLY_PYTHON = {
@@ -26,6 +27,7 @@ ONLY_PYTHON = {
     "resume": {"progress", "observer"},
     "ask": {"system"},
     "score": set(),
+    "ablate": {"progress"},
 }
 NAMES = {"dir": "path"}
 
@@ -42,7 +44,7 @@ def options_of(name: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["run", "resume", "ask", "score"])
+@pytest.mark.parametrize("name", ["run", "resume", "ask", "score", "ablate"])
 def test_parameters_are_called_as_options_are(name: str) -> None:
     function: Callable[..., Any] = getattr(api, name)
     parameters = set(inspect.signature(function).parameters) - ONLY_PYTHON[name]

@@ -1,5 +1,6 @@
 """What Python shows of runs, scores, comparisons and traces, on the recorded runs."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -7,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import branchwise
+from branchwise.agents.prediction import Prediction
 from branchwise.base.errors import InputError
-from branchwise.results import ComparedRuns, RunResult, ScoreResult
+from branchwise.graphs.state import Spent
+from branchwise.results import AskResult, ComparedRuns, RunResult, ScoreResult
 
 RECORDED = Path(__file__).parents[1] / "examples" / "recorded"
 pytestmark = pytest.mark.slow
@@ -26,7 +29,9 @@ def scores(tmp_path: Path) -> ScoreResult:
 
 
 def test_scores_are_short_in_a_shell(scores: ScoreResult) -> None:
-    lines = repr(scores).splitlines()
+    means = "strict P 1.00, strict R .97, strict EM .81"
+    assert repr(scores) == f"<Scores of 16 items, 16 answered, 0 failed: {means}>"
+    lines = str(scores).splitlines()
     assert len(lines) < 15
     assert max(map(len, lines)) <= 100
     assert lines[-1] == "16 items, 16 answered, 0 failed"
@@ -61,8 +66,11 @@ def test_runs_are_compared_with_the_first(compared: ComparedRuns) -> None:
     assert str(found).startswith("strict recall on all questions +.03 [")
     assert {row["run"] for row in compared.rows()} == {"kg"}
     assert {row["against"] for row in compared.to_pandas().to_dict("records")} == {"base"}
-    assert "changes against base" in repr(compared)
-    assert max(map(len, repr(compared).splitlines())) <= 100
+    first, line = repr(compared).splitlines()
+    assert first == "<Comparison with base>"
+    assert line.startswith("kg: strict recall on all questions +.03 [")
+    assert "changes against base" in str(compared)
+    assert max(map(len, str(compared).splitlines())) <= 100
 
 
 def test_what_was_not_compared_is_one_line(compared: ComparedRuns) -> None:
@@ -94,9 +102,57 @@ def test_a_run_says_how_it_ended_and_shows_a_trace(tmp_path: Path) -> None:
     assert repr(run) == f"<Run {tmp_path / 'R'}: 1 done, 0 failed>"
     assert isinstance(branchwise.resume(run.path), RunResult)
     trace = run.trace("<i>q")
-    assert repr(trace).startswith("0  question  Who <b>sang</b>?")
+    assert repr(trace) == "<Trace <i>q of R: 3 steps, 0 of 1 gold answers found>"
+    assert str(trace).startswith("0  question  Who <b>sang</b>?")
     page = trace._repr_html_()
-    assert page.count("<details") == len(trace.trace.steps)
-    assert "<b>" not in page
+    assert page.count("<details") == 1 + len(trace.trace.steps)
+    assert "Who &lt;b&gt;sang&lt;/b&gt;?" in page
+    assert "Who &lt;b&gt;sang&lt;/b&gt;?" in run._repr_html_()
+    for shown in (page, run._repr_html_()):
+        assert not {"<b>", "<i>", "<script"} & set(re.findall(r"<\w+>?", shown))
     with pytest.raises(InputError, match="no item has the id 'q'"):
         run.trace("q")
+
+
+HOSTILE = "<script>x</script>\x1b[2J\u202e"
+
+
+def outcome(answers: dict[str, tuple[str, ...]], how: str = "strict") -> AskResult:
+    prediction, spent = Prediction(answers=answers), Spent(2, 1, 1_234)
+    problem = "no JSON object" if how == "failed" else None
+    return AskResult(prediction, how, problem, ("p1",), spent, 0.25, question=HOSTILE)
+
+
+def test_what_was_asked_is_a_few_lines() -> None:
+    took = "2 turns, 1 tool call, 1,234 tokens, 0.2 s"
+    assert repr(outcome({"1933": ("A", "B"), "2005": ()})) == (
+        f"1933: A; B\n2005: (none)\nstrict, {took}"
+    )
+    lines = repr(outcome({f"{n}{HOSTILE}": ("x" * 300,) for n in range(9)})).splitlines()
+    assert len(lines) == 6
+    assert lines[4:] == ["... and 5 more branches (prediction.answers)", f"strict, {took}"]
+    assert all(line.isprintable() and len(line) <= 100 for line in lines)
+    assert repr(outcome({}, "failed")) == f"no answer\nfailed: no JSON object, {took}"
+
+
+def test_what_was_asked_is_a_table_in_a_notebook() -> None:
+    page = outcome({HOSTILE: (HOSTILE, "B")})._repr_html_()
+    assert page.count("<table>") == 1
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;x&lt;/script&gt;␛[2J⟨U+202E⟩") == 3
+    assert "no answer" in outcome({})._repr_html_()
+
+
+def test_a_study_is_compared_with_its_base(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"id": "q", "question": "Who sang?", "answers": ["A"]}\n')
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "name: s\nquestions: q.jsonl\nbase: {corpus: null, tools: []}\n"
+        "factors: {expansion: [off, on]}\n"
+    )
+    for _ in range(2):  # the second goes on with what has ended
+        made = branchwise.ablate(study, out=tmp_path / "S")
+        assert list(made.comparisons) == ["+expansion"]
+        assert repr(made).splitlines()[0] == "<Comparison with base>"
+    with pytest.raises(InputError, match="no such file"):
+        branchwise.ablate(tmp_path / "other.yaml")

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from branchwise.agents.restraints import Limits
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.commands.declared_options import DryRun, EstimateFrom, check_forecast, with_options
@@ -28,7 +27,6 @@ from branchwise.report.terminal.console import console, error_console
 from branchwise.report.terminal.costs import print_plan
 from branchwise.report.terminal.progress import StudyProgress
 from branchwise.report.terminal.run_notes import failure_lines
-from branchwise.runs.costs.prices import prices_of
 from branchwise.runs.estimates import Sample, samples_of
 from branchwise.runs.options import StudyOptions
 from branchwise.runs.scoring.score import ScoringSettings
@@ -73,7 +71,7 @@ def ablate(
     keys = Keys(loaded.study.keys)
     design = StudyDesign.of(loaded)
     folder = out or Path("studies") / design.name
-    pace = _pace(loaded, folder, options, max_requests, retry_failed=retry_failed)
+    pace = StudyPace.of(loaded, folder, options, max_requests, retry_failed=retry_failed)
     if dry_run and pilot is None:
         _forecast(loaded, design, pace, folder, estimate_from)
         return
@@ -100,31 +98,6 @@ def ablate(
         limit = "" if max_cost is None else f" --max-cost {max_cost:g}"
         _tell_pilot(loaded, design, pace, made, again + limit)
     finish(made, design, again, max_cost, keys, as_json=json_output)
-
-
-def _pace(
-    loaded: LoadedStudy,
-    folder: Path,
-    options: StudyOptions,
-    max_requests: int | None,
-    *,
-    retry_failed: bool,
-) -> StudyPace:
-    """What is given on the command line, then in the study's file, then in its folder."""
-    if options.prices:
-        priced = options.priced
-    else:
-        priced = loaded.prices() if loaded.study.prices else prices_of(folder)
-    return StudyPace(
-        options.concurrency or loaded.study.concurrency,
-        Limits(max_requests),
-        (loaded.study if options.patience is None else options).outages,
-        loaded.study.max_cost if options.max_cost is None else options.max_cost,
-        priced,
-        retry_failed,
-        options.pilot,
-        options.place,
-    )
 
 
 def _forecast(

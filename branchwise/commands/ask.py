@@ -18,7 +18,8 @@ from branchwise.base.text import printable
 from branchwise.commands.declared_options import with_options
 from branchwise.commands.running import warn_of_shutdowns
 from branchwise.corpora.clarification import parse_clarification
-from branchwise.graphs.agent import Agent, Outcome
+from branchwise.graphs.agent import Agent
+from branchwise.graphs.outcome import Outcome
 from branchwise.graphs.pipeline import VERDICT, Person, PersonAsked
 from branchwise.graphs.system import System
 from branchwise.report.terminal.console import (
@@ -28,7 +29,7 @@ from branchwise.report.terminal.console import (
     print_line,
     progress_console,
 )
-from branchwise.report.terminal.progress import OutagePrinter
+from branchwise.report.terminal.outage_lines import OutagePrinter
 from branchwise.report.terminal.step_text import found_passages, passage_lines
 from branchwise.runs.answering import agent_to_ask, ask_agent, check_question
 from branchwise.runs.costs.spending import check_bounded, restraints_of

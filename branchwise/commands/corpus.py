@@ -17,7 +17,7 @@ from branchwise.corpora.build import build_corpus, build_index
 from branchwise.corpora.encoder_models import DEFAULT_ENCODER, EncoderSettings
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
-from branchwise.corpora.kinds import DEFAULT, FLASHRAG, INDEX_KINDS, NAMES, RECALL, first_choice
+from branchwise.corpora.kinds import DEFAULT, FLASHRAG, INDEX_KINDS, NAMES, RECALL
 from branchwise.corpora.manifest import MANIFEST_FILE, index_names, read_manifest
 from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.passages import Passage
@@ -77,7 +77,7 @@ def build(
     echo("for example:")
     for row in rows:
         _show("-", corpus.passage(row))
-    echo(f"next: branchwise corpus index {out} --kind {first_choice()}")
+    echo(f"next: branchwise corpus index {out} --kind bm25")
 
 
 @corpus_app.command()
@@ -270,7 +270,7 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
     for name, about in indexes.items():
         echo(f"index {name}: {printable(about.get('problem') or _described(about))}")
     if not indexes:
-        echo(f"no index yet; make one: branchwise corpus index {path} --kind {first_choice()}")
+        echo(f"no index yet; make one: branchwise corpus index {path} --kind bm25")
 
 
 def _described(manifest: dict[str, Any]) -> str:

@@ -122,7 +122,7 @@ def _answered(
     for id in ids:
         if id not in known:
             remedy = did_you_mean(id, known)
-            raise InputError(f"there is no scenario {id!r}", where=documents.path, remedy=remedy)
+            raise InputError(f"unknown scenario {id!r}", where=documents.path, remedy=remedy)
     for scenario in (known[id] for id in ids or known):
         _check_known(documents, scenario)
         for kind in scenario.kinds:

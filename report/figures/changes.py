@@ -15,6 +15,7 @@ from branchwise.report.figures.drawing import (
     add_legend,
     name_columns,
     name_rows,
+    name_x,
     new_grid,
     row_height,
     share_ticks,
@@ -150,7 +151,7 @@ def draw_changes(report: StudyReport, figures: Sequence[ChangeFigure]) -> Drawin
         name_rows(axes, names)
     share_ticks(panels[-1].xaxis)
     base = system_name(report.base_words)
-    panels[-1].set_xlabel(f"difference to {base}")
+    name_x(panels[-1], f"difference to {base}")
     return _finished("changes", f"Change of each system against {base}", figure, report)
 
 

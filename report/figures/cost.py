@@ -15,7 +15,7 @@ from branchwise.report.figures.drawing import (
     line_look,
     new_figure,
     share_ticks,
-    system_name,
+    system_names,
     tips,
 )
 from branchwise.report.study_report import StudyReport, SystemReport
@@ -157,7 +157,7 @@ def draw_cost(cost: Cost) -> Drawing:
     from matplotlib.lines import Line2D
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    labels = [*(system_name(point.name) for point in cost.points), _NAME]
+    labels = [*system_names([point.name for point in cost.points]), _NAME]
     figure, (axes,) = new_figure(2.1 + legend_height(labels))
     _draw_points(axes, cost)
     spent = [point.spent for point in cost.points]

@@ -5,15 +5,18 @@ the paper's own font), told apart by shape, dash and hatch as well as by colours
 readers can tell (Okabe and Ito 2008).
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
+from os.path import commonprefix
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, filterwarnings
 
 from branchwise.base.numbers import number
+from branchwise.base.text import cut_within
 from branchwise.report.table import one_line
 
 if TYPE_CHECKING:
@@ -24,7 +27,8 @@ if TYPE_CHECKING:
 
 WIDTH = 3.35  # inches
 MAX_NAME = 48
-_NAME_LINE = 20
+_NAME_LINE = 19
+_X_LINE = 36  # letters below a panel beside long names
 _NAMES_LINE = 48  # letters, all panels of a row together
 _LEGEND_LINE = 60  # letters, all columns together
 
@@ -119,12 +123,25 @@ def tips(*words: str) -> str:
 
 
 def system_name(name: str) -> str:
-    return one_line(name, MAX_NAME) or "–"
+    return cut_within(one_line(name), MAX_NAME) or "–"
+
+
+def system_names(names: Sequence[str]) -> list[str]:
+    """Names beside each other: where one is too long, without the words that all begin with."""
+    shared = ""
+    if len(names) > 1 and max(map(len, names)) > MAX_NAME:
+        shared = re.sub(r"[^\W_]+$", "", commonprefix(names))  # noqa: RUF071 - no paths
+    return [system_name(f"…{name[len(shared) :]}" if shared else name) for name in names]
+
+
+def name_x(axes: "Axes", words: str) -> None:
+    """The title below a panel, on lines that fit beside long names."""
+    axes.set_xlabel("\n".join(wrap(words, _X_LINE)))
 
 
 def row_name(name: str, letters: int = _NAME_LINE) -> str:
-    """A system's name beside a row, on lines of so many letters."""
-    return "\n".join(wrap(system_name(name), letters))
+    """What `system_names` made, beside a row, on lines of so many letters."""
+    return "\n".join(wrap(name, letters))
 
 
 def colour(index: int) -> str:
@@ -176,14 +193,14 @@ def share_ticks(axis: Any, most: int = 5) -> None:
 
 
 def name_rows(axes: "Axes", names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), labels=[row_name(name) for name in names])
+    axes.set_yticks(range(len(names)), labels=[row_name(name) for name in system_names(names)])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
 
 
 def name_columns(panels: "Sequence[Axes]", names: Sequence[str]) -> None:
     """Names over the panels of a row, below the title that stands over the first of them."""
-    labels = [row_name(name, _NAMES_LINE // len(names)) for name in names]
+    labels = [row_name(name, _NAMES_LINE // len(names)) for name in system_names(names)]
     for axes, label in zip(panels, labels, strict=True):
         axes.annotate(label, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=6.5)
     lines = 1 + max(label.count("\n") for label in labels)
@@ -192,5 +209,5 @@ def name_columns(panels: "Sequence[Axes]", names: Sequence[str]) -> None:
 
 def row_height(names: Sequence[str], least: float = 0.2) -> float:
     """Inches of a row that every name fits into."""
-    lines = max((row_name(name).count("\n") + 1 for name in names), default=1)
+    lines = max((row_name(name).count("\n") + 1 for name in system_names(names)), default=1)
     return max(least, 0.05 + 0.11 * lines)

@@ -20,10 +20,11 @@ from branchwise.report.figures.drawing import (
     legend_height,
     line_look,
     name_rows,
+    name_x,
     new_figure,
     row_height,
     share_ticks,
-    system_name,
+    system_names,
     tips,
 )
 from branchwise.report.study_report import StudyReport
@@ -231,7 +232,7 @@ def draw_lines(lines: Lines) -> Drawing:
     """Recall by bins stands beside each other; a curve has a band where there are few."""
     from matplotlib.lines import Line2D
 
-    names = [system_name(line.name) for line in lines.series]
+    names = system_names([line.name for line in lines.series])
     figure, (axes,) = new_figure(_HEIGHT + legend_height(names))
     if lines.is_curve:
         _draw_curves(axes, lines)
@@ -344,7 +345,7 @@ def draw_ceilings(report: StudyReport, of_subsets: Sequence[tuple[str, Lines]]) 
         name_rows(axes, names)
     panels[-1].set_xlim(-0.02, 1.02)
     share_ticks(panels[-1].xaxis)
-    panels[-1].set_xlabel(f"{first.y} of a perfect reader, and of the agent")
+    name_x(panels[-1], f"{first.y} of a perfect reader, and of the agent")
     handles = [Line2D([], [], linestyle="none", **_LOOKS[place]) for place in first.columns]
     add_legend(figure, handles, first.columns)
     return Drawing("ceilings", first.caption, figure)

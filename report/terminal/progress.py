@@ -1,18 +1,18 @@
-"""How far a command is: a view that a terminal draws anew, lines now and then elsewhere."""
+"""How far a command is: a view that a terminal draws anew, in a notebook one line that changes,
+lines now and then elsewhere."""
 
-import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
-from branchwise.agents.outages import Outage, Outages
-from branchwise.base.backoff import host_of
-from branchwise.base.numbers import UNKNOWN, duration, number, short_count, usd
-from branchwise.base.text import counted, printable
+from branchwise.agents.outages import Outages
+from branchwise.base.numbers import UNKNOWN, number, short_count, usd
+from branchwise.base.text import counted, cut_within, printable
 from branchwise.report.terminal.cells import plain
 from branchwise.report.terminal.console import progress_console
+from branchwise.report.terminal.outage_lines import OutagePrinter, outage_line
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -26,56 +26,9 @@ if TYPE_CHECKING:
     from branchwise.runs.studies.tally import Tally
 
 
-SECONDS_BETWEEN_NOTICES = 30.0
-
-
-class OutagePrinter:
-    """Prints a line when a server is gone, every half minute, and when it is back; in a `with`
-    block it looks every second, on a thread: no question may end meanwhile. `noun`: what waits."""
-
-    def __init__(
-        self, outages: Outages | None, print_line: Callable[[str], None], noun: str = "question"
-    ) -> None:
-        self._outages, self._print, self._noun = outages, print_line, noun
-        self._seconds: dict[str, float] = {}
-        self._printed: dict[str, float] = {}
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._look_on, daemon=True)
-
-    def __enter__(self) -> "OutagePrinter":
-        if self._outages:
-            self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def look(self) -> None:
-        assert self._outages is not None
-        now = {outage.server: outage for outage in self._outages.now()}
-        for server in [second for second in self._seconds if second not in now]:
-            gone = duration(self._seconds.pop(server))
-            self._printed.pop(server, None)
-            self._print(printable(f"{host_of(server) or server} answers again, after {gone}"))
-        for server, outage in now.items():
-            self._seconds[server] = outage.seconds
-            printed = self._printed.get(server)
-            if printed is None or outage.seconds - printed >= SECONDS_BETWEEN_NOTICES:
-                self._printed[server] = outage.seconds
-                self._print(_outage_line(outage, self._outages.patience, self._noun))
-
-    def _look_on(self) -> None:
-        while not self._ended.wait(1.0):
-            self.look()
-
-
-def _outage_line(outage: Outage, patience: float, noun: str) -> str:
-    return printable(f"{outage.line(noun)}; stops after {duration(patience)}")
-
-
 SECONDS_BETWEEN_LINES = 10.0
+SECONDS_BETWEEN_UPDATES = 0.25
+"""Of the line in a notebook."""
 _MOST_REASON = 300
 _BAR_WIDTH = 40
 _MOST_PLAIN = 8
@@ -92,6 +45,9 @@ class _Display(ABC):
         self._outages, self._waiting = outages, waiting
         self._console = progress_console()
         self._is_drawn = self._console.is_terminal
+        self._cell: NotebookLine | None = None
+        if self._console.is_jupyter and not self._console.quiet:
+            self._cell = NotebookLine()
         self._shown = ExitStack()
         self._start_clock()
 
@@ -120,7 +76,7 @@ class _Display(ABC):
         parts = self._parts()
         if outages := self._outages:
             for outage in outages.now():
-                line = _outage_line(outage, outages.patience, self._waiting)
+                line = outage_line(outage, outages.patience, self._waiting)
                 parts.append(Text(line, "yellow", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
 
@@ -131,8 +87,17 @@ class _Display(ABC):
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, soft_wrap=True)
 
+    def _tell(self, *lines: str) -> None:
+        """How far it is, where no view is drawn."""
+        if self._cell:
+            self._cell.show("\n".join(lines))
+        else:
+            for line in lines:
+                self._print(line)
+
     def _print_failure(self, names: str, record: Mapping[str, Any]) -> None:
-        if record["error"]:
+        # In a notebook the line that changes counts them.
+        if record["error"] and not self._cell:
             self._print(printable(f"failed: {names}: {record['error']}"[:_MOST_REASON]))
 
     def _start_clock(self) -> None:
@@ -140,7 +105,8 @@ class _Display(ABC):
 
     def _is_time_for_lines(self) -> bool:
         now = time.monotonic()
-        if now - self._printed < SECONDS_BETWEEN_LINES:
+        between = SECONDS_BETWEEN_UPDATES if self._cell else SECONDS_BETWEEN_LINES
+        if now - self._printed < between:
             return False
         self._printed = now
         return True
@@ -156,6 +122,22 @@ class _Display(ABC):
         if waiting <= 0:
             return "0:00"
         return clock((time.monotonic() - self._began) * waiting / here) if here else UNKNOWN
+
+
+class NotebookLine:
+    """Text below a cell that is replaced by the next, without widgets; safe on any thread."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def show(self, text: str) -> None:
+        from IPython.display import display
+
+        shown = {"text/plain": text}
+        if self._handle is None:
+            self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(shown, raw=True)
 
 
 class ProgressBar(_Display):
@@ -185,7 +167,7 @@ class ProgressBar(_Display):
         is_last = done == total and not self._asks
         is_due = is_last or ((done or self._asks) and self._is_time_for_lines())
         if is_due and not self._is_drawn:
-            self._print(f"{self._work}: {', '.join(self._numbers())}")
+            self._tell(f"{self._work}: {', '.join(self._numbers())}")
 
     def _parts(self) -> "list[RenderableType]":
         loading = "" if self._done or self._asks else " (loading)"
@@ -213,6 +195,8 @@ class RunProgress(_Display):
     def opens(self, stage: str) -> None:
         """Say what is opened; the questions are counted when all is."""
         self._stage, self._is_open = printable(stage) or "answering", not stage
+        if self._cell:
+            self._tell(f"{self._stage} …")
         if self._is_open:
             self._start_clock()
 
@@ -222,7 +206,8 @@ class RunProgress(_Display):
         self._print_failure(question.id, record)
         is_due = self._ended >= self._total or self._is_time_for_lines()
         if is_due and not self._is_drawn:
-            self._print(", ".join(self._numbers()))
+            failed = [f"{self._failed} failed"] if self._failed and self._cell else []
+            self._tell(", ".join([*self._numbers(), *failed]))
 
     def _parts(self) -> "list[RenderableType]":
         if not self._is_open:
@@ -328,7 +313,7 @@ class StudyProgress(_Display):
             table.add_column(title, justify="right", no_wrap=True, min_width=width)
         for tally, cells in zip(tallies, rows, strict=True):
             styled = ("bold red" if t == "failed" and tally.failed else "" for t in titles)
-            name = plain(_within(printable(tally.name), room))
+            name = plain(cut_within(printable(tally.name), room))
             table.add_row(name, *map(plain, cells, styled))
         return table
 
@@ -364,8 +349,7 @@ class StudyProgress(_Display):
 
     def _print_lines(self) -> None:
         systems = self._tallies if len(self._tallies) <= _MOST_PLAIN else []
-        for line in [*map(self._line, systems), self._summary(), *self._slowed()]:
-            self._print(line)
+        self._tell(*map(self._line, systems), self._summary(), *self._slowed())
 
     def _line(self, tally: "Tally") -> str:
         done, *means, tokens, cost, failed, left = self._cells(tally)
@@ -406,14 +390,6 @@ def _row(work: str, done: int, total: int | None, *numbers: str, failed: str = "
 def _headings(tally: "Tally") -> list[str]:
     """What the metrics are called in a row: the last line of a heading."""
     return [column.heading.split("\n")[-1] for column in tally.columns]
-
-
-def _within(name: str, room: int) -> str:
-    """Both ends of a name that is too long: systems often differ at its end."""
-    if len(name) <= room:
-        return name
-    end = room // 2
-    return f"{name[: room - 1 - end]}…{name[-end:]}"
 
 
 def clock(seconds: float) -> str:

@@ -28,6 +28,7 @@ from branchwise.runs.experiment import check_scoring, run_spec
 from branchwise.runs.on_ray.connection import RayPlace
 from branchwise.runs.on_ray.messages import WorkerSystem
 from branchwise.runs.on_ray.pool import RayPool
+from branchwise.runs.options import StudyOptions
 from branchwise.runs.runner import Engine, Observer, Part, RunState, Silent, run_parts
 from branchwise.runs.store import RunReader, RunStore
 from branchwise.runs.studies.checks import KEYS
@@ -73,6 +74,33 @@ class StudyPace:
     retry_failed: bool = False
     pilot: int | None = None
     on: RayPlace | None = None
+
+    @classmethod
+    def of(
+        cls,
+        loaded: LoadedStudy,
+        folder: Path,
+        options: StudyOptions,
+        max_requests: int | None = None,
+        *,
+        retry_failed: bool = False,
+    ) -> "StudyPace":
+        """What a user chose, then what the study's file says, then what its folder has."""
+        study = loaded.study
+        if options.prices:
+            priced = options.priced
+        else:
+            priced = loaded.prices() if study.prices else prices_of(folder)
+        return cls(
+            options.concurrency or study.concurrency,
+            Limits(max_requests),
+            (study if options.patience is None else options).outages,
+            study.max_cost if options.max_cost is None else options.max_cost,
+            priced,
+            retry_failed,
+            options.pilot,
+            options.place,
+        )
 
 
 class StudyObserver(Protocol):

@@ -179,6 +179,13 @@ def test_what_cannot_be_made_is_refused(settings, message):
         MdcrSettings(**settings)
 
 
+def test_phrases_read_as_english_in_every_voice():
+    odd = re.compile(r"^be (?:an?|the \w+ person)\b|^have .* as \{your\} (?!main subject)")
+    phrases = [phrase for claim in CLAIMS for phrase in claim.phrases]
+    assert [phrase for phrase in phrases if odd.search(phrase)] == []
+    assert odd.search("have farmers as {your} parents")
+
+
 def test_phrases_can_stand_in_every_sentence():
     for claim in CLAIMS:
         assert len(claim.phrases) == len(set(claim.phrases)) >= 2

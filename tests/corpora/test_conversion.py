@@ -126,7 +126,7 @@ def test_a_run_of_the_converted_set_gives_the_same_scores(
         made = run(questions, System(model="offline"), limit=3, out=tmp_path / name)
         scores = score(made)
         means = {key: value.mean for key, value in scores.aggregates["all"].items()}
-        seen = [re.sub(r"\d+\.\d+ s", "", repr(made.trace(row["id"]))) for row in scores.rows()]
+        seen = [re.sub(r"\d+\.\d+ s", "", str(made.trace(row["id"]))) for row in scores.rows()]
         results.append((scores.scorer, means, scores.rows(), seen))
     assert results[0] == results[1]
 

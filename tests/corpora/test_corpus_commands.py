@@ -67,7 +67,7 @@ def test_what_was_built_and_what_was_left_out_is_said(write, tmp_path):
     assert [line for line in lines if line.startswith("- ")] == [
         f"- [{passage_id(title, f'about {title}')}] {title}" for title in "ACE"
     ]
-    assert lines[-1] == f"next: branchwise corpus index {tmp_path / 'C'} --kind flat"
+    assert lines[-1] == f"next: branchwise corpus index {tmp_path / 'C'} --kind bm25"
 
 
 def test_the_same_for_a_program(write, tmp_path):

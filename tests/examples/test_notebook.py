@@ -5,6 +5,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 pytestmark = pytest.mark.usefixtures("process")
 
@@ -17,17 +18,35 @@ def test_the_notebook_runs_and_shows_tables(tmp_path: Path) -> None:
     nbformat.validate(book)
     NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = {cell["id"]: cell["outputs"] for cell in book.cells if cell.cell_type == "code"}
-    shown = {
-        id: {kind for one in found for kind in one.get("data", {})} for id, found in outputs.items()
+    pages = {
+        id: one["data"]["text/html"]
+        for id, found in outputs.items()
+        for one in found
+        if "text/html" in one.get("data", {})
     }
-    in_html = [id for id, kinds in shown.items() if "text/html" in kinds]
-    assert {"cell-8", "cell-9", "cell-11", "cell-14"} <= set(in_html), shown
+    # Asked, two runs, scores, a frame, a comparison, a study, a trace.
+    assert [*pages] == [f"cell-{n}" for n in (3, 5, 6, 8, 9, 11, 14, 16)]
+    assert not [page for page in pages.values() if "<script" in page]
     assert not [one for found in outputs.values() for one in found if one.output_type == "error"]
     texts = [
         one["data"]["text/plain"] for found in outputs.values() for one in found if "data" in one
     ]
-    assert any(text == "<Run base: 12 done, 0 failed>" for text in texts)
-    assert max(len(text) for text in texts) < 6_000
+    assert any(text == "<Run base: 45 done, 0 failed>" for text in texts)
+    assert any(text.startswith("45/45 ended") for text in texts)
+    assert max(text.count("\n") for text in texts) <= 5
+    # Progress is one line that changes.
+    assert {len(outputs[id]) for id in ("cell-5", "cell-6", "cell-14")} == {2}
+
+
+@pytest.mark.long
+def test_a_wrong_input_is_one_line_in_a_notebook(tmp_path: Path) -> None:
+    cell = nbformat.v4.new_code_cell("import branchwise\nbranchwise.score('nowhere')")
+    book = nbformat.v4.new_notebook(cells=[cell])
+    client = NotebookClient(book, resources={"metadata": {"path": str(tmp_path)}})
+    with pytest.raises(CellExecutionError):
+        client.execute()
+    [output] = book.cells[0].outputs
+    assert output.traceback == [f"InputError: {output.evalue}"]
 
 
 def test_the_notebook_is_kept_without_outputs() -> None:

@@ -119,6 +119,10 @@ async def test_the_app_says_how_high_the_searches_rank_what_was_never_retrieved(
                 "Ann Lee: never retrieved · named in the corpus: [lee], rank 3 at best in 1 search"
             )
             assert said in screen_text(app)
+            assert "never retrieved: Ann Lee" in screen_text(app)
+            assert f"[lee] {PASSAGES['lee'][0]}" in screen_text(app)
+            await pilot.press("up")
+            assert "never retrieved: Ann Lee" not in screen_text(app)
 
 
 def test_support_that_the_corpus_lacks_is_not_in_it_whatever_else_mentions_the_answer(

@@ -15,23 +15,9 @@ from textual.strip import Strip
 
 from branchwise.base.text import cut
 from branchwise.ui.trace_app.drawing import fitted, wrapped
-from branchwise.ui.traces.trace import AnswerLine, AnswerVerdict, BranchLines
+from branchwise.ui.traces.trace import SIGNS, WORDS, AnswerLine, BranchLines
 
 NOTHING = "no answers: neither gold nor predicted"
-SIGNS: dict[AnswerVerdict, str] = {
-    "right": "✓",
-    "missing": "○",
-    "wrong": "✗",
-    "wrong_branch": "↔",
-    "open": "·",
-}
-WORDS: dict[AnswerVerdict, str] = {
-    "right": "right",
-    "missing": "missing",
-    "wrong": "wrong",
-    "wrong_branch": "under the wrong branch",
-    "open": "",
-}
 TWO_COLUMNS = 56
 """The width from which gold and predicted answers are side by side."""
 _MAX_TEXT = 400

@@ -27,6 +27,7 @@ from branchwise.ui.traces.lines import Arrangement, ItemLine, RunLine, named
 
 _WIDEST_NAME = 30
 _MAX_QUESTION = 2_000
+_MOST_NOTED = 2
 _ENDS = {
     "id": ("from A", "from Z"),
     "question": ("from A", "from Z"),
@@ -159,7 +160,7 @@ class TraceHeader(Widget):
     def note(self, text: str = "") -> None:
         """Say what is shown now in the place of the item's facts, until it is something else."""
         self.noted = text
-        self.refresh()
+        self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self._lines(width))
@@ -180,7 +181,10 @@ class TraceHeader(Widget):
         lines = [(question[start:end], "question") for start, end, _ in places[:most]]
         if len(places) > most:
             lines[-1] = (question[places[most - 1][0] :], "question")
-        lines.append((self.noted, "note") if self.noted else (self._facts, "facts"))
+        # Where an answer was lost takes more than a narrow line, and is not to be cut.
+        noted = [self.noted[start:end] for start, end, _ in wrapped(self.noted, width)]
+        parts = [(part, "note") for part in noted[:_MOST_NOTED]]
+        lines += parts if self.noted else [(self._facts, "facts")]
         if self._line.error:
             lines.append((f"✗ {_one_line(self._line.error[:_MAX_QUESTION])}", "error"))
         return lines

@@ -58,11 +58,11 @@ class ForkPlan:
     def words(self, *, edited: bool) -> str:
         """What happens, on one line (harmless)."""
         if edited:
-            return f"goes on behind step {self.step.seq} ({self.step.label}), with your text there"
+            return f"goes on after step {self.step.seq} ({self.step.label}), with your text there"
         if not self.again or self.again[0].kind == Start.KIND:
             return "runs the whole question again"
         first, rest = self.again[0], len(self.again) - 1
-        more = f" and the {rest if rest > 1 else 'one'} behind it" if rest else ""
+        more = f" and the {f'{rest} steps' if rest > 1 else 'one'} after it" if rest else ""
         return f"runs step {first.seq} again ({first.label}){more}"
 
     def changes(self, model: str, tools: Collection[str], edit: str | None) -> "forks.Changes":

@@ -13,13 +13,12 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from branchwise.ui.trace_app.answers_view import SIGNS, WORDS
 from branchwise.ui.trace_app.drawing import cells, fitted
 from branchwise.ui.trace_app.question_list import item_facts
 from branchwise.ui.trace_app.step_tree import CursorList, walking
 from branchwise.ui.traces.comparison import AnswerPair, BranchPair, StepPair, TraceComparison, only
 from branchwise.ui.traces.lines import ItemLine, RunLine
-from branchwise.ui.traces.trace import AnswerLine, Step
+from branchwise.ui.traces.trace import SIGNS, WORDS, AnswerLine, Step
 
 CURSOR = "›"
 PARTED = "─── here they part "
@@ -229,7 +228,7 @@ def _step_line(pair: StepPair) -> PairedLine:
     for step in (pair.a, pair.b):
         failed = step is not None and step.failed
         looks.append("failed" if failed else "same" if pair.same else "differs")
-        ends.append(f" ●{step.gold}" if step and step.gold else "")
+        ends.append(f" {step.gold} gold" if step and step.gold else "")
         sign = "✗" if failed else " "
         texts.append(f"{sign}{step.seq:>3} {'  ' * step.depth}{step.label}" if step else "")
     sign = "=" if pair.same else "≠" if pair.a and pair.b else " "

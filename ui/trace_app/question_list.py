@@ -29,7 +29,7 @@ CURSOR = "›"
 UP, DOWN = "▴", "▾"
 MARKS = {"done": " ", "failed": "✗", "running": "»", "pending": "·"}
 """What stands for an item's status before its row."""
-_WIDE = 120
+_NARROW, _WIDE = 100, 120
 _ROOMY, _MAX_LABELS = 150, 72
 """Cells from which on labels take a third of what is left, and the most that they take."""
 
@@ -47,10 +47,12 @@ class ListColumn:
     kind: str = ""
 
 
-def columns_at(width: int, heads: Sequence[str]) -> list[ListColumn]:
-    """The columns at so many cells, with the metrics `heads`; the question takes what is left."""
+def columns_at(width: int, heads: Sequence[str], sort: str = "") -> list[ListColumn]:
+    """The columns at so many cells, with the metrics `heads`; the question takes what is left. On
+    a narrow screen costs and ids are left to the trace, unless they are what rows are sorted by."""
     wide = width >= _WIDE
     labels = min(_MAX_LABELS, 44 + max(0, width - _ROOMY) // 3) if wide else 21
+    left_out = {"tokens", "seconds", "id"} - {sort} if width < _NARROW else set()
     tokens = partial(_tokens_cell, whole=wide)
     columns = [
         ListColumn("status", "", 1, lambda line: MARKS.get(line.status, "?"), kind="status"),
@@ -60,6 +62,7 @@ def columns_at(width: int, heads: Sequence[str]) -> list[ListColumn]:
         ListColumn("seconds", "s", 7 if wide else 5, seconds_cell, right=True),
         ListColumn("id", "id", 28 if wide else 10, _id_cell, kind="id"),
     ]
+    columns = [column for column in columns if column.sort not in left_out]
     left = max(0, width - 1 - sum(column.width + 1 for column in columns))
     return [*columns, ListColumn("question", "question", left, lambda line: line.question)]
 
@@ -109,7 +112,7 @@ def item_facts(line: ItemLine, heads: Sequence[str], gap: str) -> Iterator[str]:
     if line.seconds is not None:
         yield f"{seconds_cell(line).strip()} s"
     if line.labels:
-        yield ", ".join(line.labels)
+        yield ", ".join(map(label_words, line.labels))
 
 
 class ColumnHeads(Widget):
@@ -135,7 +138,7 @@ class ColumnHeads(Widget):
 
     def _columns(self) -> list[ListColumn]:
         # The list's cursor and its scroll bar take a cell each.
-        return columns_at(self.size.width - 2, self._heads)
+        return columns_at(self.size.width - 2, self._heads, self._sort)
 
     def render_line(self, y: int) -> Strip:
         segments = [Segment(" ", self.rich_style)]
@@ -196,13 +199,17 @@ class QuestionList(CursorList):
         self.length = run.count
         self.nothing: Sequence[str] = ()
         self._columns: Sequence[ListColumn] = ()
+        self._sort = ""
 
     @property
     def row(self) -> int | None:
         return self.rows[self.cursor] if 0 <= self.cursor < self.length else None
 
-    def show(self, run: RunView, rows: Sequence[int], on: int | None = None) -> None:
+    def show(
+        self, run: RunView, rows: Sequence[int], on: int | None = None, sort: str = ""
+    ) -> None:
         """Show these rows; the cursor goes to row `on`, or stays about where it was."""
+        self._sort = sort
         same_run, height = run is self.run, self.cursor - self.scroll_offset.y
         self.run, self.rows, self.length = run, rows, len(rows)
         self._lay_out()
@@ -259,7 +266,7 @@ class QuestionList(CursorList):
 
     def _lay_out(self) -> None:
         width = self.scrollable_content_region.width
-        self._columns = columns_at(width - 1, self.run.heads)
+        self._columns = columns_at(width - 1, self.run.heads, self._sort)
         self.virtual_size = Size(width, self.length)
 
     def on_resize(self, event: Resize) -> None:

@@ -115,7 +115,7 @@ class QuestionsScreen(RunScreen):
             rows = self.trace_app.read(lambda: arranged(run, self._how, self._other))
         self._rows = range(run.count) if rows is None else rows
         self._list.nothing = _NOTHING_LEFT if run.count else ("This run has no questions.",)
-        self._list.show(run, self._rows, on)
+        self._list.show(run, self._rows, on, self._how.sort)
         heads = self.query_one(ColumnHeads)
         heads.show(run.heads, self._how.sort, descending=self._how.descending)
         self._show_bar()

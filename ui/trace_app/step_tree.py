@@ -135,7 +135,7 @@ class StepTree(CursorList):
             text = self._nothing if not self.steps and y == 0 else ""
             return Strip([Segment(fitted(text, width), self._style("dim"))])
         step = self.steps[number]
-        gold = f" ●{step.gold}" if step.gold else ""
+        gold = f" {step.gold} gold" if step.gold else ""
         head = f"{'✗' if step.failed else ' '}{step.seq:>{self._digits}} "
         text = "  " * step.depth + step.label
         styles = [self._style("cursor")] * 3

@@ -11,8 +11,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 
+from branchwise.corpora.passages import Passage
 from branchwise.report.terminal.blocks import Block
-from branchwise.ui.trace_app.answers_view import SIGNS, AnswersView
+from branchwise.ui.trace_app.answers_view import AnswersView
 from branchwise.ui.trace_app.background import (
     READ_ERRORS,
     WORKING,
@@ -30,7 +31,7 @@ from branchwise.ui.trace_app.terminal import page
 from branchwise.ui.traces.answers import judged
 from branchwise.ui.traces.plain import markdown, plain_lines
 from branchwise.ui.traces.runs import RunView
-from branchwise.ui.traces.trace import AnswerLine, Trace
+from branchwise.ui.traces.trace import SIGNS, AnswerLine, Trace, first_shown, unfound_blocks
 from branchwise.ui.traces.trace import blocks as blocks_of
 
 WIDE = 140
@@ -253,7 +254,7 @@ class TraceScreen(RunScreen):
         if self.trace is None:
             self._tree.show((), nothing="cannot be read")
         else:
-            self._tree.show(self.trace.steps, step)
+            self._tree.show(self.trace.steps, first_shown(self.trace) if step is None else step)
 
     def _show_answers(self, *, keep: bool) -> None:
         branches = self.trace.branches if self.trace else ()
@@ -330,7 +331,16 @@ class TraceScreen(RunScreen):
         self._header.note(f"{shown}: {answer.why}" if answer.why else shown)
 
     def _rank(self, trace: Trace, shown: str, answer: AnswerLine) -> None:
-        """Add to what is said of an answer how high the searches rank the passage that has it."""
-        words = self.run.rank_words(trace, answer.in_corpus or "")
-        if words and self._header.noted == f"{shown}: {answer.why}":
-            self.app.call_from_thread(self._header.note, f"{shown}: {answer.why}, {words}")
+        """Add to what is said of an answer how high the searches rank the passage that has it,
+        and show the passage."""
+        words, passage = self.run.unfound(trace, answer.in_corpus or "")
+        if self._header.noted == f"{shown}: {answer.why}":
+            self.app.call_from_thread(self._show_unfound, trace, answer, words, passage)
+
+    def _show_unfound(
+        self, trace: Trace, answer: AnswerLine, words: str, passage: Passage | None
+    ) -> None:
+        why = ", ".join(filter(None, (answer.why, words)))
+        self._header.note(f"{SIGNS[answer.verdict]} {answer.text}: {why}")
+        if passage is not None:
+            self._view.show(unfound_blocks(trace, answer, passage, words))

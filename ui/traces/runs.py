@@ -14,6 +14,7 @@ from branchwise.base.errors import InputError
 from branchwise.base.text import counted
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.open import needs_corpus, open_retriever
+from branchwise.corpora.passages import Passage
 from branchwise.corpora.questions import Question
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.sources import RETRIEVER, run_sources
@@ -46,6 +47,9 @@ FIRST_SECONDS, LATER_SECONDS = 0.2, 0.05
 """How long rows wait for scores that were not saved: in all, and again after the file changed."""
 DEPTH = 1_000
 """How many passages of each search are looked at for a passage's rank."""
+MOST_LOOKED_AT = 200_000
+"""Passages of a corpus that are looked through for one that no search brought: about a second."""
+_NO_SEARCH = "no search was made"
 
 
 class RunView:
@@ -197,22 +201,29 @@ class RunView:
     def rank_words(self, trace: Trace, passage: str) -> str:
         """How high the searches of a trace, made again and deeper, rank a passage that none
         brought. Empty where the run's index is elsewhere, gone, or of another corpus."""
+        return self.unfound(trace, passage)[0]
+
+    def unfound(self, trace: Trace, id: str) -> tuple[str, Passage | None]:
+        """The same, and the passage: None where no search has it and the corpus is a long one."""
         queries = _searched(trace.events)
-        if not queries:
-            return "no search was made"
         try:
-            self._retriever = self._retriever or _open_retriever(self.meta)
+            corpus = _searched_corpus(self.meta)
+            if corpus is None:
+                return "" if queries else _NO_SEARCH, None
+            name = self.meta["system"].get("retriever")
+            self._retriever = self._retriever or open_retriever(corpus.path, name)
+            ranks: dict[int, Passage] = {}
+            for hits in self._retriever.search(queries, DEPTH) if queries else ():
+                ranks |= {n: hit.passage for n, hit in enumerate(hits, 1) if hit.passage.id == id}
+            passage = next(iter(ranks.values()), None) or _passage_of(corpus, id)
         except InputError:
-            return ""
-        if self._retriever is None:
-            return ""
-        ranks: list[int] = []
-        for hits in self._retriever.search(queries, DEPTH):
-            ranks += (n for n, hit in enumerate(hits, start=1) if hit.passage.id == passage)
+            return "" if queries else _NO_SEARCH, None
         searches = counted(len(queries), "search", "searches")
+        if not queries:
+            return _NO_SEARCH, passage
         if not ranks:
-            return f"not among the first {DEPTH:,} of {searches}"
-        return f"rank {min(ranks):,} at best in {searches}"
+            return f"not among the first {DEPTH:,} of {searches}", passage
+        return f"rank {min(ranks):,} at best in {searches}", passage
 
     def __enter__(self) -> Self:
         return self
@@ -330,14 +341,20 @@ def _raw(reader: RunReader, item: int) -> RawItem | None:
     return next(iter(reader.rows.between(item, item)), None)
 
 
-def _open_retriever(meta: Mapping[str, Any]) -> "Retriever | None":
-    """Of the index that a run searched. Raises InputError where it cannot be read."""
-    source, name = run_sources(meta).corpus, meta["system"].get("retriever")
-    if source is None or source.path is None or not needs_corpus(name):
+def _searched_corpus(meta: Mapping[str, Any]) -> Corpus | None:
+    """The corpus that a run searched; None where it is elsewhere, or another one by now. Raises
+    InputError where it cannot be read."""
+    source = run_sources(meta).corpus
+    if source is None or source.path is None or not needs_corpus(meta["system"].get("retriever")):
         return None
-    if source.sha256 not in (None, Corpus.open(source.path).sha256):
-        return None
-    return open_retriever(source.path, name)
+    corpus = Corpus.open(source.path)
+    return corpus if source.sha256 in (None, corpus.sha256) else None
+
+
+def _passage_of(corpus: Corpus, id: str) -> Passage | None:
+    """A passage by its id, looked for among the first `MOST_LOOKED_AT`."""
+    rows = range(min(len(corpus), MOST_LOOKED_AT))
+    return next((corpus.passage(row) for row in rows if corpus.id(row) == id), None)
 
 
 def _searched(events: Iterable[Event]) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from branchwise.corpora.passages import Passage
 from branchwise.corpora.questions import Branch
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors
@@ -11,7 +12,9 @@ from branchwise.eval.errors.labels import Label
 from branchwise.eval.items import AnsweredItem
 from branchwise.report.terminal.blocks import Block
 from branchwise.report.terminal.marks import mentions_of
+from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.events import (
+    AnswerRead,
     Error,
     Event,
     Extraction,
@@ -24,7 +27,7 @@ from branchwise.trace.events import (
     StageEnded,
     Tool,
 )
-from branchwise.ui.steps import words
+from branchwise.ui.steps import parts, words
 from branchwise.ui.steps.parts import Looked
 from branchwise.ui.traces.lines import ItemLine
 
@@ -32,6 +35,20 @@ AnswerVerdict = Literal["right", "missing", "wrong", "wrong_branch", "open"]
 """Of a gold answer: right, missing, or under a wrong branch (wrong_branch); of a predicted one:
 right, wrong, or of another branch (wrong_branch). `open`: undecided, since the item has not ended
 or its answers are sentences."""
+SIGNS: dict[AnswerVerdict, str] = {
+    "right": "✓",
+    "missing": "○",
+    "wrong": "✗",
+    "wrong_branch": "↔",
+    "open": "·",
+}
+WORDS: dict[AnswerVerdict, str] = {
+    "right": "right",
+    "missing": "missing",
+    "wrong": "wrong",
+    "wrong_branch": "under the wrong branch",
+    "open": "",
+}
 MAX_SEARCHED = 50_000
 """Characters of one text that are searched for gold answers."""
 MAX_IN_ALL = 2_000_000
@@ -109,6 +126,23 @@ def blocks(trace: Trace, seq: int) -> list[Block]:
     texts = dict.fromkeys(w.text for w in wrong if w.label is not Label.WRONG_BRANCH)
     looked = Looked(trace.names, tuple((text,) for text in texts))
     return words.blocks(event, words.Around(trace.events, trace.errors, looked))
+
+
+def first_shown(trace: Trace) -> int | None:
+    """The step at which a trace opens: its answer or what ended it, else the newest one."""
+    ends = [event.seq for event in trace.events if isinstance(event.body, AnswerRead | Error)]
+    return ends[-1] if ends else trace.steps[-1].seq if trace.steps else None
+
+
+def unfound_blocks(trace: Trace, answer: AnswerLine, passage: Passage, ranked: str) -> list[Block]:
+    """The passage of the corpus that has an answer which was never retrieved, the answer marked."""
+    forms = next((forms for forms in trace.names if answer.text in forms), [answer.text])
+    shown = ShownPassage(passage.model_dump())
+    return [
+        parts.heading(f"never retrieved: {answer.text}"),
+        *parts.note("a passage of the corpus that names it", *filter(None, (ranked,))),
+        *parts.passage_blocks(shown, Looked((tuple(forms),))),
+    ]
 
 
 def steps(events: Sequence[Event], names: Sequence[Sequence[str]] = ()) -> list[Step]:

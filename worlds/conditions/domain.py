@@ -16,8 +16,10 @@ each other. Facets are declared in three ways:
 * `said` alone: something that a person is or is not.
 
 A phrase is what a person does, beginning with the bare verb: "live in {}", "be ...", "have ...";
-`have~` marks the perfect ("have~ won"), and {your} is the person's. `keep`: beginnings of words of
-which a sentence that tells a claim of the facet has one at least.
+`have~` marks the perfect ("have~ won"), and {your} is the person's. It reads as English after
+"Applicants", "You must" and "I do not": nothing in the singular after "be" ("be a student"),
+nothing denied, and nobody whom somebody has "as {your} ...". `keep`: beginnings of words of which a
+sentence that tells a claim of the facet has one at least.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -41,7 +41,7 @@ def single_documents(whole: ConditionsSet, seed: int) -> ConditionsSet:
     return replace(whole, scenarios=tuple(scenarios), about=about)
 
 
-GENERATOR = 2
+GENERATOR = 3
 """Raised when the same settings make other questions; files without it are of the first."""
 PER_GROUP = 10
 """How many scenarios are drawn for a group of documents."""

@@ -49,9 +49,9 @@ def hostile(tmp_path: Path) -> Iterator[RunView]:
     run.close()
 
 
-def row_of(app: TraceApp, id: str) -> str:
-    """The line of the screen on which a question stands."""
-    return next(line for line in screen_lines(app) if f" {id} " in line)
+def row_of(app: TraceApp, word: str) -> str:
+    """The line of the screen on which the question that ends with a word stands."""
+    return next(line for line in screen_lines(app) if f" {word}?" in line.lower())
 
 
 async def test_help_lists_every_key_of_the_screen(base: RunView, other: RunView) -> None:
@@ -127,7 +127,7 @@ async def test_a_live_run_fills_in_and_the_cursor_stays(
 
 async def test_a_run_that_is_not_followed_is_read_again_on_demand(fresh: RunView) -> None:
     async with driven(TraceApp([fresh])) as (app, pilot):
-        await until(pilot, lambda: "kong" in screen_text(app))
+        await until(pilot, lambda: "Kong" in screen_text(app))
         with RunStore(fresh.path) as store:
             first = next(iter(store.pending()))
             await finish(store, first, GOLD["kong"][1])

@@ -106,7 +106,7 @@ async def test_the_dialog_says_what_is_run_again_and_with_what(
         await asked(pilot)
         text = screen_text(app)
         assert "Fork parent, heat from step 3" in text
-        assert "runs step 3 again (turn 2: 1 call) and the 3 behind it" in text
+        assert "runs step 3 again (turn 2: 1 call) and the 3 steps after it" in text
         assert "X▌ local_retriever" in text
         assert " ▌ wikisparql" in text
         folder = app.screen.query_one("#fork-folder", Input).value
@@ -187,7 +187,7 @@ async def test_an_edited_text_takes_the_place_of_the_steps_own(
         await asked(pilot)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: "edited, " in screen_text(app))
-        assert "goes on behind step 3 (turn 2: 1 call), with your text there" in " ".join(
+        assert "goes on after step 3 (turn 2: 1 call), with your text there" in " ".join(
             re.sub(r"[│╭╮]", " ", screen_text(app)).split()
         )
         fork = await forked(pilot)
@@ -341,7 +341,7 @@ async def test_the_form_is_there_before_the_agent_and_enter_waits_for_it(
         await pilot.press("f")
         await until(pilot, lambda: isinstance(app.focused, Input))
         text = screen_text(app)
-        assert "runs step 3 again (turn 2: 1 call) and the 3 behind it" in text
+        assert "runs step 3 again (turn 2: 1 call) and the 3 steps after it" in text
         assert "X▌ local_retriever" in text
         assert "wikisparql" not in text
         assert "reading what may be changed" in text

@@ -49,7 +49,7 @@ async def test_keys_move_the_cursor(base: RunView) -> None:
         for keys, id in walks:
             await pilot.press("g", *keys.split())
             assert under_cursor(app) == id
-            assert id in screen_lines(app)[place_of(app, "›")[1]]
+            assert id in screen_lines(app)[place_of(app, "›")[1]].lower()
 
 
 async def test_enter_and_a_double_click_open_a_trace_and_escape_goes_back(base: RunView) -> None:
@@ -58,9 +58,9 @@ async def test_enter_and_a_double_click_open_a_trace_and_escape_goes_back(base: 
         assert isinstance(app.screen, TraceScreen)
         await pilot.press("escape")
         assert under_cursor(app) == "heat"
-        await pilot.click(offset=place_of(app, "alien"))
+        await pilot.click(offset=place_of(app, "Alien"))
         assert under_cursor(app) == "alien"
-        await pilot.double_click(offset=place_of(app, "alien"))
+        await pilot.double_click(offset=place_of(app, "Alien"))
         assert isinstance(app.screen, TraceScreen)
         await pilot.press("q")
         assert under_cursor(app) == "alien"
@@ -85,8 +85,17 @@ async def test_sorting_goes_through_the_columns_and_back(base: RunView) -> None:
         assert bar(app) == "6 questions · by P, highest first"
 
 
-async def test_a_click_on_a_head_sorts_and_another_one_reverses(base: RunView) -> None:
+async def test_a_narrow_list_leaves_its_room_to_the_question(base: RunView) -> None:
     async with driven(TraceApp([base])) as (app, pilot):
+        assert "Who plays Vincent and Neil in Heat?" in screen_text(app)
+        assert not {"tokens", "id"} & set(screen_lines(app)[2].split())
+        await pilot.press("s")  # what it is sorted by is there
+        assert "id▴" in screen_lines(app)[2]
+        assert "alien" in screen_text(app)
+
+
+async def test_a_click_on_a_head_sorts_and_another_one_reverses(base: RunView) -> None:
+    async with driven(TraceApp([base]), (120, 24)) as (app, pilot):
         await pilot.click(offset=place_of(app, "tokens"))
         assert listed(app)[:4] == ["jaws", "kong", "heat", "alien"]
         await pilot.click(offset=place_of(app, "token▴"))
@@ -232,7 +241,7 @@ async def test_a_long_list_scrolls_and_reads_no_more_than_it_shows(tmp_path: Pat
         found.focus()
         found.show(run, range(run.count))
         await pilot.press("end")
-        assert "q3599" in screen_lines(app)[-1]
+        assert "Who? 3599" in screen_lines(app)[-1]
         assert screen_lines(app)[-1].startswith("›")
         await pilot.press("pageup")
         assert found.cursor == 3599 - 23
@@ -246,12 +255,12 @@ async def test_resizing_keeps_the_cursor_on_the_screen(base: RunView) -> None:
         await pilot.press("end")
         await resized(pilot, 60, 9)
         assert "›" in screen_text(app)
-        assert "tron" in screen_text(app)
+        assert "Tron" in screen_text(app)
         check_frame(app)
         await resized(pilot, 20, 4)
         check_frame(app)
         await resized(pilot, 80, 24)
-        assert place_of(app, "›")[1] == place_of(app, "tron")[1]
+        assert place_of(app, "›")[1] == place_of(app, "Tron")[1]
 
 
 async def test_a_run_without_questions_says_so(tmp_path: Path) -> None:

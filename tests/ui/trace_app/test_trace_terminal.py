@@ -40,11 +40,11 @@ def test_a_copied_step_reaches_the_terminals_clipboard(run: Path) -> None:
 def test_the_app_goes_on_where_no_pager_starts(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGER", "/nowhere/pager")
     with Terminal("trace", run, "--question", "heat") as terminal:
-        terminal.wait_for("step 0")
+        terminal.wait_for(": answer")
         terminal.type("o")
         terminal.wait_for("the pager '/nowhere/pager'")
-        terminal.type("j")
-        terminal.wait_for("step 1")
+        terminal.type("g")
+        terminal.wait_for("step 0")
         terminal.type("qq")
         assert terminal.ended() == 0
 
@@ -52,7 +52,7 @@ def test_the_app_goes_on_where_no_pager_starts(run: Path, monkeypatch: pytest.Mo
 def test_the_app_is_seen_where_standard_error_is_a_file(run: Path, tmp_path: Path) -> None:
     errors = tmp_path / "errors.txt"
     with Terminal("trace", run, "--question", "heat", errors=errors) as terminal:
-        terminal.wait_for("step 0")
+        terminal.wait_for(": answer")
         terminal.type("qq")
         assert terminal.ended() == 0
     assert errors.read_bytes() == b""
@@ -63,7 +63,7 @@ def test_what_a_terminals_encoding_lacks_takes_one_cell(
 ) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", "ascii:backslashreplace")
     with Terminal("trace", run, "--question", "heat") as terminal:
-        terminal.wait_for("step 0: start ? question")
+        terminal.wait_for(": answer ? answer")
         terminal.type("qq")
         assert terminal.ended() == 0
         assert "\\u" not in terminal.output
@@ -75,12 +75,12 @@ def test_a_part_is_read_in_less_and_the_app_comes_back(
 ) -> None:
     monkeypatch.setenv("PAGER", "less -r")
     with Terminal("trace", run, "--question", "heat") as terminal:
-        terminal.wait_for("step 0")
+        terminal.wait_for(": answer")
         terminal.type("o")
         terminal.wait_for("(END)")
         terminal.type("\x03q")
-        terminal.type("j")
-        terminal.wait_for("step 1")
+        terminal.type("g")
+        terminal.wait_for("step 0")
         terminal.type("qq")
         assert terminal.ended() == 0
 

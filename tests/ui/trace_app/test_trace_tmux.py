@@ -47,12 +47,12 @@ def _arrange(tmux: Tmux) -> None:
 def _walk(tmux: Tmux) -> None:
     """A trace, its keys, the step at which an answer was lost, both sizes."""
     tmux.keys("Enter")
-    tmux.wait_for("step 0", "turn 1: 2 calls", "m Missing")
+    tmux.wait_for(": answer", "turn 1: 2 calls", "m Missing")
     tmux.keys("?")
     tmux.wait_for("To where the next missing answer was lost")
     # Not "m" at once: behind an escape it would be alt+m.
     tmux.keys("Escape")
-    tmux.wait_for("step 0", "m Missing")
+    tmux.wait_for(": answer", "m Missing")
     tmux.keys("m")
     tmux.wait_for("Ashley Judd: left out by the agent", "step 6: tool", "wd:Q2   Ashley Judd")
     tmux.keys("a")

@@ -67,8 +67,8 @@ def test_a_plan_offers_what_the_parent_had(parent: Path) -> None:
     ("step", "words"),
     [
         (0, "runs the whole question again"),
-        (2, "runs step 2 again (tool 2) and the 3 behind it"),
-        (4, "runs step 4 again (model 4) and the one behind it"),
+        (2, "runs step 2 again (tool 2) and the 3 steps after it"),
+        (4, "runs step 4 again (model 4) and the one after it"),
         (5, "runs step 5 again (answer 5)"),
     ],
 )
@@ -76,7 +76,7 @@ def test_the_steps_that_are_made_again_are_said(parent: Path, step: int, words: 
     plan = plan_fork(parent, trace_of(), step)
     assert [again.seq for again in plan.again] == [*range(step, 6)]
     assert plan.words(edited=False) == words
-    edited = f"goes on behind step {step} ({plan.step.label}), with your text there"
+    edited = f"goes on after step {step} ({plan.step.label}), with your text there"
     assert plan.words(edited=True) == edited
     assert (plan.text is None) == (step == 5)
 
