@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -22,27 +22,24 @@ from branchwise.base.process import run_blocking
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import Question, QuestionSet
-from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import gold_of
 from branchwise.graphs.system import System
 from branchwise.report.terminal.progress import RunProgress, StudyProgress
 from branchwise.results import (
     AskResult,
     ComparedRuns,
+    ComparedSets,
     RunResult,
     ScoreResult,
+    StudyResult,
     compare_runs,
     compared_study,
+    scored_run,
 )
 from branchwise.runs import experiment
 from branchwise.runs.answering import agent_to_ask, ask_agent, check_question
-from branchwise.runs.costs.prices import Prices, keep_prices, limit_of, prices_of
-from branchwise.runs.costs.spending import (
-    check_begun,
-    check_bounded,
-    check_bounded_scoring,
-    restraints_of,
-)
+from branchwise.runs.costs.prices import keep_prices, limit_of, prices_of
+from branchwise.runs.costs.spending import check_affordable, check_begun, restraints_of
 from branchwise.runs.experiment import Run, state_of
 from branchwise.runs.options import (
     CostOptions,
@@ -56,10 +53,13 @@ from branchwise.runs.runner import Observer
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.runs.store import open_run
 from branchwise.runs.store.merging import merge_runs
-from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
+from branchwise.runs.studies.running import StudyDesign, StudyObserver, StudyPace, run_study
 from branchwise.runs.studies.schema import load_study
+from branchwise.runs.studies.several import continued_design, is_study
+from branchwise.several import OneObserver, SeveralSets, sets_design, sets_pace, several_sets
 
 T = TypeVar("T")
+_OneSet = str | Path | Iterable[Mapping[str, Any] | Question]
 
 
 def _with_options(*models: type[BaseModel]) -> Callable[[Callable[..., T]], Callable[..., T]]:
@@ -115,7 +115,7 @@ def _unknown(function: str, name: str, known: Collection[str]) -> InputError:
 @_with_options(RunOptions, ScoreOptions)
 @typed_arguments
 def run(
-    questions: str | Path | QuestionSet | Iterable[Mapping[str, Any] | Question],
+    questions: _OneSet | QuestionSet | SeveralSets,
     system: System,
     options: RunOptions | None = None,
     scoring: ScoreOptions | None = None,
@@ -134,12 +134,17 @@ def run(
     run stopped: `run.state` says which. The fields of `options` and `scoring` may be given by name:
     `run(questions, system, limit=20, matcher="llm")`. `ids`: these questions only. `progress`: show
     a bar (in a notebook a line that changes, else lines); `observer`: told of each item that ends,
-    instead of that. Raises InputError before any work.
+    instead of that. A list of paths and loaded sets is several sets: a study with a run for each,
+    which goes on where `out` holds it already (`StudyResult`). Raises InputError before any work.
     """
     of, scored = options or RunOptions(), scoring or ScoreOptions()
+    if (sets := several_sets(questions)) is not None:
+        folder, named = Path(out) if out else experiment.new_folder(), (fields, separator)
+        design = sets_design(sets, system, of, scored, folder, named, ids)
+        return _study(design, folder, of, observer, progress=progress, pilot=of.pilot)
     selection = of.selection(ids, of.part)
     if not isinstance(questions, QuestionSet):
-        source = QuestionSource.of(questions, fields, separator)
+        source = QuestionSource.of(cast(_OneSet, questions), fields, separator)
         questions = load_questions(source, gold_of=gold_of(of.task))
     elif fields or separator:
         raise InputError("these questions are loaded", where="fields", remedy="leave them out")
@@ -190,15 +195,19 @@ def resume(
 ) -> RunResult:
     """Continue a run that was killed, interrupted or stopped; nothing recorded is asked for again.
 
-    `run.state` counts the items of the whole run. `corpus`, `kg`, `reranker`: where they are now;
-    `retriever`, `model`, `expander`, `extractor`: the same ones at another address; the rest as in
-    `run`. Raises InputError where the system would not be the one that began the run.
+    `run.state` counts the items of the whole run, or study (`StudyResult`). `corpus`, `kg`,
+    `reranker`: where they are now; `retriever`, `model`, `expander`, `extractor`: the same ones at
+    another address; the rest as in `run`. Raises InputError where the system would be another.
     """
     of, path = options or PaceOptions(), run_folder(path)
-    reader = open_run(path)
-    counts, begun = reader.progress(), reader.meta
-    again = counts["failed"] + len(reader.cut_items()) if retry_failed else 0
-    reader.close()
+    if is_study(path):
+        moved = {"corpus": corpus, "kg": kg, "reranker": reranker, "retriever": retriever}
+        moved |= {"model": model, "expander": expander, "extractor": extractor}
+        design = continued_design(path, moved, Keys(keys or {}), headers)
+        return _study(design, path, of, observer, progress=progress, retry_failed=retry_failed)
+    with closing(open_run(path)) as reader:
+        counts, begun = reader.progress(), reader.meta
+        again = counts["failed"] + len(reader.cut_items()) if retry_failed else 0
     priced = of.priced if of.prices else prices_of(path)
     of = of.model_copy(update={"max_cost": limit_of(path, of.max_cost)})
     if of.max_cost is not None:
@@ -285,10 +294,7 @@ def score(
     settings = ScoringSettings.of(of, priced, Keys(keys or {}))
     if path is not None and questions is None and predictions is None and task is None:
         keep_prices(path, of.price_file)
-        # First: a run stays one file where the last to close it may write.
-        with closing(open_run(path)) as reader:
-            asked = list(reader.questions())
-        return ScoreResult.of(score_answers(path, settings).scores, asked)
+        return scored_run(path, settings)
     if path is None and questions is not None and predictions is not None:
         source = QuestionSource.of(questions, fields, separator)
         scored = score_answers(PredictionsFile(Path(predictions), source, task), settings)
@@ -321,9 +327,10 @@ def ablate(
     retry_failed: bool = False,
     keys: Mapping[str, str] | None = None,
     progress: bool = False,
-) -> ComparedRuns:
+) -> ComparedRuns | ComparedSets:
     """Run the systems of a study file over the same questions, or go on with it, into the folder
-    `out` (default: `studies/` and its name), and compare each with its model's base.
+    `out` (default: `studies/` and its name), and compare each with its model's base, in each set
+    where it has several.
 
     Blocks until every item has ended or the study stopped, of which it warns. Scores that need a
     model are made. `max_requests`: at a time, to one model server. Raises InputError before any
@@ -336,11 +343,7 @@ def ablate(
         loaded, folder, options or StudyOptions(), max_requests, retry_failed=retry_failed
     )
     with ExitStack() as shown:
-        watching = None
-        if progress:
-            priced = pace.prices or Prices.load()
-            watching = StudyProgress(priced, pace.limits, pace.outages, max_cost=pace.max_cost)
-            shown.enter_context(watching)
+        watching = shown.enter_context(study_progress(pace)) if progress else None
         made = run_study(design, folder, pace, watching)
     return compared_study(made, design.scoring, Keys(loaded.study.keys))
 
@@ -350,16 +353,40 @@ def run_folder(run: Run | Path | str) -> Path:
     return run.path if isinstance(run, Run) else Path(run)
 
 
+def _study(
+    design: StudyDesign,
+    folder: Path,
+    of: PaceOptions,
+    observer: Observer | None,
+    *,
+    progress: bool,
+    pilot: int | None = None,
+    retry_failed: bool = False,
+) -> StudyResult:
+    pace = sets_pace(of, folder, pilot=pilot, retry_failed=retry_failed)
+    watched: StudyObserver | None = OneObserver(observer) if observer else None
+    with ExitStack() as shown:
+        if progress and watched is None:
+            watched = shown.enter_context(study_progress(pace))
+        made = run_study(design, folder, pace, watched)
+    return StudyResult.of(Run(folder, made.state, made.restraints))
+
+
+def study_progress(pace: StudyPace) -> StudyProgress:
+    """A display of a study that is run so; its prices must be known."""
+    assert pace.prices is not None
+    return StudyProgress(
+        pace.prices,
+        pace.limits,
+        pace.outages,
+        max_cost=pace.max_cost,
+        retry_failed=pace.retry_failed,
+    )
+
+
 def _observer(
     shown: ExitStack, total: int, ended: int, restraints: Restraints, *, progress: bool
 ) -> Observer | None:
     if not progress:
         return None
     return shown.enter_context(RunProgress(total, ended, restraints.outages))
-
-
-def check_affordable(system: System, scoring: ScoringChoice | None, prices: Prices) -> None:
-    """Raise InputError where what a call of a system, or of who scores it, costs has no bound."""
-    check_bounded(system, prices)
-    if scoring is not None:
-        check_bounded_scoring(scoring, system.model_dump(), system.role_decoding, prices)

@@ -2,9 +2,10 @@
 all), tables in a notebook."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -20,16 +21,21 @@ from branchwise.eval.errors.labels import label_words
 from branchwise.eval.scores import Scores
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.outcome import Outcome
+from branchwise.report.joined import JoinedReport
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.study_report import StudyReport
 from branchwise.report.table import Table, TableColumn
 from branchwise.report.tables.changes import changes_table
+from branchwise.report.tables.joined import joined_tables
 from branchwise.report.tables.results import results_tables, scores_table
 from branchwise.report.terminal.report_table import drawn
 from branchwise.runs.costs.prices import prices_of
-from branchwise.runs.experiment import Run
+from branchwise.runs.experiment import Run, state_of
 from branchwise.runs.runner import INTERRUPTED, RunState
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
+from branchwise.runs.scoring.scored import ScoredAnswers
+from branchwise.runs.store import open_run
+from branchwise.runs.studies.folder import StudyFolder
 from branchwise.runs.studies.names import distinct_names
 from branchwise.runs.studies.running import StudyRun
 from branchwise.ui.fragments import tables_html, trace_html
@@ -203,6 +209,61 @@ class ScoreResult(Scores):
         return tables_html([scores_table(self)], words=[self._counted])
 
 
+def scored_run(path: Path, settings: ScoringSettings) -> ScoreResult:
+    """Score a run and save that. Raises as `score_answers`."""
+    # First: a run stays one file where the last to close it may write.
+    with closing(open_run(path)) as reader:
+        asked = list(reader.questions())
+    return ScoreResult.of(score_answers(path, settings).scores, asked)
+
+
+class StudyResult(RunResult):
+    """A study's folder, how the pass over it ended, and a look at each of its runs."""
+
+    @property
+    def runs(self) -> Mapping[str, RunResult]:
+        """By set where the study has one system, else by set and system."""
+        return {
+            name: RunResult(path, state_of(path, self.state.stopped), self.restraints)
+            for name, path in StudyFolder.open(self.path).runs()
+        }
+
+    def scores(self) -> "StudyScores":
+        """The scores of each run, which `branchwise.score` of it gives by default."""
+        made = {}
+        for name, run in self.runs.items():
+            settings = ScoringSettings(prices=prices_of(self.path), restraints=self.restraints)
+            made[name] = scored_run(run.path, settings)
+        return StudyScores(made)
+
+    def trace(self, question: str, epoch: int = 0) -> QuestionTrace:
+        """As of a run, of the first run that has a question with this id."""
+        runs = [*self.runs.values()]
+        for run in runs[:-1]:
+            with suppress(InputError):
+                return run.trace(question, epoch)
+        return runs[-1].trace(question, epoch)
+
+    def __repr__(self) -> str:
+        return "\n".join([f"<Study {self.path}>", *map(repr, self.runs.values())])
+
+    def _repr_html_(self) -> str:
+        return "".join(run._repr_html_() for run in self.runs.values())
+
+
+class StudyScores(dict[str, ScoreResult]):
+    """The scores of a study's runs by their names; printed, the headline metrics of each."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {scores!r}" for name, scores in self.items())
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"{name}\n{scores}" for name, scores in self.items())
+
+    def _repr_html_(self) -> str:
+        return tables_html([replace(scores_table(own), title=name) for name, own in self.items()])
+
+
 class ComparedRuns:
     """Runs beside the first, which is the base: means, and differences with intervals and tests.
 
@@ -291,16 +352,40 @@ def compare_runs(paths: Sequence[Path]) -> ComparedRuns:
     return ComparedRuns(report_of_runs([*zip(names, scored, strict=True)]))
 
 
-def compared_study(made: StudyRun, choice: ScoringChoice, keys: Keys) -> ComparedRuns:
+class ComparedSets(dict[str, ComparedRuns]):
+    """By the set's name what the systems of a study change; `tables`: all its sets together."""
+
+    def __init__(self, by_set: Mapping[str, ComparedRuns]) -> None:
+        super().__init__(by_set)
+        systems = {name: compared.report.systems for name, compared in by_set.items()}
+        self.tables = joined_tables(JoinedReport.of(systems))
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {compared!r}" for name, compared in self.items())
+
+    def __str__(self) -> str:
+        return "\n\n".join([*(f"{n}\n{c}" for n, c in self.items()), _as_text(self.tables)])
+
+    def _repr_html_(self) -> str:
+        sets = (f"<h3>{escape(name)}</h3>{c._repr_html_()}" for name, c in self.items())
+        return "".join([*sets, tables_html(self.tables)])
+
+
+def compared_study(
+    made: StudyRun, choice: ScoringChoice, keys: Keys
+) -> ComparedRuns | ComparedSets:
     """The systems of a study, those that have not ended as far as they are. Scores are saved."""
     _warn_of_stop(made.folder.path, made.state, "branchwise.ablate, called again,")
-    asked = choice if choice.asks else None
-    scored = [
-        (name, score_answers(path, ScoringSettings(asked, prices_of(path), keys=keys)))
-        for name, path in made.folder.runs()
-    ]
-    record = made.folder.record
-    return ComparedRuns(report_of_runs(scored, record.name, record.systems))
+    asked, record = choice if choice.asks else None, made.folder.record
+    by_set: dict[str, list[tuple[str, ScoredAnswers]]] = {}
+    for name, path, of in made.folder.by_set():
+        settings = ScoringSettings(asked, prices_of(path), keys=keys)
+        by_set.setdefault(of, []).append((name, score_answers(path, settings)))
+    compared = {}
+    for of, scored in by_set.items():
+        records = [each for each in record.systems if of in ("", each.set)]
+        compared[of] = ComparedRuns(report_of_runs(scored, of or record.name, records))
+    return compared[""] if "" in compared else ComparedSets(compared)
 
 
 def _warn_of_stop(path: Path, state: RunState, how: str) -> None:

@@ -117,7 +117,7 @@ def compare(
     differences: list[ScoreDifference] = []
     for subset in subsets:
         pairs = pair_questions(base, other, means, subset)
-        intervals = students_intervals(pairs.differences)
+        intervals = students_intervals(pairs.differences, pairs.strata)
         tests = paired_tests(pairs, seed=seed, flips=flips)
         by_metric = {d.metric: d for d in _differences(pairs, subset, intervals, tests)}
         for metric in metrics:

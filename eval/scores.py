@@ -30,7 +30,7 @@ class ItemScore:
     """One item's metrics; None is unscored on purpose. `matcher`: what aligned its branches where a
     model was to (`llm`, or `lexical` for the reason in `problem`); `accepted`: what a judge
     settled. `failures`: by plug-in metric, why it has no value. `gold_set`: which of several gold
-    sets it was scored against, from 0."""
+    sets it was scored against, from 0; `set`: of several question sets joined, which."""
 
     id: str
     epoch: int
@@ -41,6 +41,7 @@ class ItemScore:
     accepted: tuple[Accepted, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     gold_set: int | None = None
+    set: str = ""
 
     def to_json(self) -> dict[str, Any]:
         record: dict[str, Any] = {

@@ -108,7 +108,7 @@ def markdown(report: StudyReport, tables: Sequence[Table]) -> str:
     """The tables that are for readers, each under its title and over its notes."""
     questions = f"{counted(len(report.questions), 'question')} of {escape(report.source_names)}"
     head = f"# {escape(report.title)}\n\n{questions}, by branchwise {escape(report.version)}.\n"
-    parts = [_section(table.as_printed()) for table in tables if table.printed]
+    parts = [markdown_section(table) for table in tables if table.printed]
     return "\n".join([head, *parts])
 
 
@@ -117,7 +117,9 @@ def escape(text: str, most: int = MAX_TEXT) -> str:
     return _MARKUP.sub(r"\\\g<0>", one_line(text, most).translate(_ENTITIES))
 
 
-def _section(table: Table) -> str:
+def markdown_section(table: Table) -> str:
+    """A table that is for readers, under its title and over its notes."""
+    table = table.as_printed()
     notes = "".join(f"- {escape(note)}\n" for note in table.notes)
     return f"## {escape(table.title)}\n\n{''.join(_lines(table))}\n{notes}"
 

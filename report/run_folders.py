@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from branchwise.base.errors import InputError
@@ -12,7 +13,7 @@ from branchwise.report.study_report import StudyReport, SystemReport, study_repo
 from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.store import open_run
 from branchwise.runs.store.reader import QuestionMark
-from branchwise.runs.studies.folder import SystemRecord
+from branchwise.runs.studies.folder import NamedRun, SystemRecord
 from branchwise.runs.studies.names import model_names, setting_name
 from branchwise.runs.studies.study import written_settings
 
@@ -48,6 +49,19 @@ def reports_of_tasks(
         title = task if benchmark in (None, task) else f"{benchmark}: {task}"
         groups.setdefault(title, []).append((name, run))
     return [report_of_runs(own, title, records) for title, own in groups.items()]
+
+
+def systems_by_set(
+    runs: Sequence[tuple[NamedRun, ScoredAnswers]], records: Sequence[SystemRecord] = ()
+) -> dict[str, list[SystemReport]]:
+    """The systems of each set, as `systems_of_runs` has them; the set is empty for a single one."""
+    systems: dict[str, list[SystemReport]] = {}
+    for name in dict.fromkeys(named.set for named, _ in runs):
+        own = [(named.name, run) for named, run in runs if named.set == name]
+        of_set = [record for record in records if name in ("", record.set)]
+        made = systems_of_runs(own, of_set)
+        systems[name] = [replace(system, set=name) for system in made]
+    return systems
 
 
 def systems_of_runs(

@@ -111,7 +111,8 @@ def analysed_answer(
 @dataclass(frozen=True)
 class SystemReport:
     """A system, its run, and its `changes` of its `base` (a base's own name; by default the
-    first). `model`: its agent's, in short; `setting`: its changes in words, the model aside."""
+    first). `model`: its agent's, in short; `setting`: its changes in words, the model aside; `set`:
+    of several question sets the one of the run, among whose systems its name is."""
 
     name: str
     run: ScoredAnswers
@@ -119,6 +120,7 @@ class SystemReport:
     model: str = ""
     setting: str = ""
     base: str = ""
+    set: str = ""
 
     @property
     def scores(self) -> Scores:

@@ -101,11 +101,14 @@ class Sample:
     kept: bool
 
     @classmethod
-    def read(cls, run: Path, digest: str, *, kept: bool) -> "Sample | None":
-        """The sample of a run; None if it is of another system, or nothing has been answered."""
+    def read(cls, run: Path, digest: str, questions: str, *, own: bool) -> "Sample | None":
+        """The sample of a run; None if it is of another system, or nothing has been answered.
+        `questions`: the digest of those that it is for; `own`: the run may be the one that goes
+        on, if these are its."""
         with closing(open_run(run)) as reader:
             if reader.meta["system_digest"] != digest:
                 return None
+            kept = own and reader.meta["questions_digest"] == questions
             rows = [row.outcome for row in reader.items() if row.status == "done"]
             outcomes = tuple(row for row in rows if row is not None and "usage" in row)
             return cls(reader.system, outcomes, kept) if outcomes else None
@@ -164,22 +167,23 @@ def together(estimates: Iterable[Estimate | None]) -> Estimate | None:
 
 
 def samples_of(
-    digests: Mapping[str, str], folder: Path | None, source: Path | None
+    runs: Mapping[str, tuple[str, str]], folder: Path | None, source: Path | None
 ) -> dict[str, Sample]:
-    """Samples of systems by name, from `source` or a pilot in `folder`. Raises InputError."""
+    """Samples for runs by name, from `source` or a pilot in `folder`. `runs`: the digests of their
+    systems and questions. Raises InputError."""
     place = source or folder
     if place is None:
         return {}
     if source is None and not any((place / file).is_file() for file in (STUDY_FILE, DATABASE)):
         return {}
     samples: dict[str, Sample] = {}
-    runs = [run for run, _ in folder_runs(place)]
-    for name, digest in digests.items():
-        of_runs = (Sample.read(run, digest, kept=source is None) for run in runs)
+    before = [run for run, _ in folder_runs(place)]
+    for name, digests in runs.items():
+        of_runs = (Sample.read(run, *digests, own=source is None) for run in before)
         if known := [sample for sample in of_runs if sample is not None]:
-            samples[name] = max(known, key=lambda sample: len(sample.outcomes))
+            samples[name] = max(known, key=lambda each: (each.kept, len(each.outcomes)))
     if source is not None and not samples:
-        problem = f"it has no answers of {'these systems' if len(digests) > 1 else 'this system'}"
+        problem = f"it has no answers of {'these systems' if len(runs) > 1 else 'this system'}"
         remedy = "name a run of the same model, settings and corpus, or ask a few: --pilot 5"
         raise InputError(problem, where=f"{ESTIMATE_FROM} {source}", remedy=remedy)
     return samples

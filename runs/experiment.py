@@ -93,7 +93,7 @@ def run(
     chosen = (selection or Selection()).of(questions)
     chosen = replace(chosen, task=task or chosen.task)
     check_scoring(scoring, system, chosen.task)
-    path, observer = Path(out) if out else _default_folder(), observer or Silent()
+    path, observer = Path(out) if out else new_folder(), observer or Silent()
     if not is_pilot(path):
         check_vacant(path)
     restraints = restraints or Restraints(outages=Outages())
@@ -342,7 +342,8 @@ def _ended(path: Path, *, retry_failed: bool) -> RunState | None:
     return RunState(counts["done"], counts["failed"])
 
 
-def _default_folder() -> Path:
+def new_folder() -> Path:
+    """Where a run goes whose folder is not named: `runs/` and the time."""
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     path, n = Path("runs") / stamp, 2
     while path.exists():

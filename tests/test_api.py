@@ -40,7 +40,7 @@ def options_of(name: str) -> set[str]:
         if one.name == "help" or (settings & set(one.opts) and name in ("run", "ask")):
             continue
         word = max(one.opts, key=len).lstrip("-").replace("-", "_")
-        found.add(f"{word}s" if one.multiple else word)
+        found.add(f"{word.removesuffix('s')}s" if one.multiple else word)
     return found
 
 
@@ -90,7 +90,7 @@ SYSTEM = branchwise.System()
     [
         (
             lambda: branchwise.run(3, SYSTEM),
-            "run: questions is of the type int; give a str or Path or QuestionSet",
+            "run: questions is of the type int; give a str or Path or list or QuestionSet",
         ),
         (lambda: branchwise.run([{}], SYSTEM), 'row 1: lacks "question"; write what is asked'),
         (lambda: branchwise.run("q.jsonl", None), "run: system is None; give a System"),

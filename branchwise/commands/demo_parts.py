@@ -149,7 +149,7 @@ def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
     write_bytes(file, _STUDY.replace("INDEX", word_index(world)).encode())
     design = StudyDesign.of(load_study(file))
     console().print(
-        f"\n3. A study ({file}): {len(design.questions)} questions made from plans over\n"
+        f"\n3. A study ({file}): {len(design.sets[0].questions)} questions made from plans over\n"
         f"this world, answered by {len(design.systems)} systems that differ in one thing each.",
         style="bold",
     )

@@ -1,6 +1,6 @@
 """`branchwise report`: one table for one run or several, or a page that shows all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -37,15 +37,18 @@ from branchwise.commands.report_runs import (
     named_runs,
     warn_if_pending,
 )
-from branchwise.commands.score import announcing, print_runs, say, say_next
+from branchwise.commands.score import announcing, print_sets, say, say_next
 from branchwise.eval.breakdowns import check_grouping, groupings_of
 from branchwise.eval.grouping import META
-from branchwise.eval.scores import SUBSETS, Scores
+from branchwise.eval.scores import SUBSETS
 from branchwise.report.figures.errors import error_counts
 from branchwise.report.html.page import render_html, render_reports
+from branchwise.report.joined import JoinedReport
 from branchwise.report.published import Published
-from branchwise.report.run_folders import report_of_runs, reports_of_tasks, systems_of_runs
+from branchwise.report.run_folders import report_of_runs, reports_of_tasks, systems_by_set
 from branchwise.report.study_report import StudyReport, SystemReport, compare_with_bases
+from branchwise.report.table import Table
+from branchwise.report.tables.joined import joined_tables
 from branchwise.report.tables.protocols import BY_CONDITIONS
 from branchwise.report.terminal.console import (
     echo,
@@ -112,31 +115,31 @@ def report(
     for name in groupings:
         if name != BY_CONDITIONS:
             check_grouping(name)
-    chosen_runs = named_runs(paths, base, systems or ())
+    chosen_runs, own = named_runs(paths, base, systems or ()), scoring.metrics
     priced = price.priced if price.prices else None
-    own = scoring.metrics
     settings = ScoringSettings(scoring.chosen, priced, asks=False, saves=False, metrics=own)
-    runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
-    _warn_if_not_comparable([run.scores for _, run in runs])
+    runs = [(run.name, _read(run.path, settings)) for run in chosen_runs.runs]
+    systems_of = _systems(runs, chosen_runs)
+    _warn_if_not_comparable(systems_of)
     say(failure_lines([run.scores for _, run in runs]))
     _check_breakdowns(groupings, runs)
     beside = chosen_published(published, runs)
     if html is not None or exports.wanted:
         named = tuple(name for name in groupings if name != BY_CONDITIONS)
-        reports = _reports(runs, chosen_runs, published, beside)
-        reports = [replace(shown, by=named) for shown in reports]
-        exports.write(reports)
+        made = _reports(runs, chosen_runs, published, beside)
+        reports = [replace(shown, by=named) for shown in made]
+        exports.write(reports, together := joined_tables(JoinedReport.of(systems_of)))
         if html is not None:
-            _write_html(reports, html)
+            _write_html(reports, html, together)
     if json_output:
-        print_aggregates(chosen_runs.runs, _systems(runs, chosen_runs))
+        print_aggregates(systems_of)
     elif html is None and not exports.wanted:
         printed = printed_published(published, beside, runs, full=full)
-        print_runs(_systems(runs, chosen_runs), groupings, full=full, published=printed)
+        print_sets(systems_of, groupings, full=full, published=printed)
         if beside and not printed and not full:
             say_published(beside)
         if not full and len(paths) == 1:
-            say_next(chosen_runs.runs[0][1], paths[0])
+            say_next(chosen_runs.runs[0].path, paths[0])
 
 
 def _reports(
@@ -145,6 +148,13 @@ def _reports(
     published: str | None,
     beside: Published | None,
 ) -> list[StudyReport]:
+    if len(sets := dict.fromkeys(run.set for run in named.runs)) > 1:
+        reports = []
+        for name in sets:
+            own_runs = [each for each, of in zip(runs, named.runs, strict=True) if of.set == name]
+            records = [record for record in named.records if record.set == name]
+            reports.append(report_of_runs(own_runs, name or None, records))
+        return reports if published is None else [replace(r, published=beside) for r in reports]
     if len({run.scores.scorer.task for _, run in runs}) == 1:
         return [replace(report_of_runs(runs, named.title, named.records), published=beside)]
     reports = reports_of_tasks(runs, named.records)
@@ -175,28 +185,40 @@ def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, Scored
             raise InputError(problem, remedy=f"it is by {', '.join(dict.fromkeys(known))}")
 
 
-def _systems(runs: Sequence[tuple[str, ScoredAnswers]], named: NamedRuns) -> list[SystemReport]:
-    names = distinct_names(name for name, _ in runs)
-    return systems_of_runs([*zip(names, (run for _, run in runs), strict=True)], named.records)
+def _systems(
+    runs: Sequence[tuple[str, ScoredAnswers]], named: NamedRuns
+) -> dict[str, list[SystemReport]]:
+    names = [run.name for run in named.runs]
+    if not any(run.set for run in named.runs):
+        names = distinct_names(names)
+    chosen = (of._replace(name=name) for of, name in zip(named.runs, names, strict=True))
+    return systems_by_set([*zip(chosen, (run for _, run in runs), strict=True)], named.records)
 
 
-def print_aggregates(runs: Sequence[tuple[str, object]], systems: Sequence[SystemReport]) -> None:
-    """Print the aggregates of scored runs and their changes, one entry per run."""
-    same_task = len({system.scores.scorer.task for system in systems}) == 1
-    compared = compare_with_bases(systems) if same_task else {}
-    several = len({system.base for system in systems}) > 1
-    summaries = []
-    for (name, path), system in zip(runs, systems, strict=True):
-        of = {"model": system.model, "setting": system.setting, "base": system.base}
-        change = compared[system.name].to_json() if system.name in compared else None
-        about = {"name": name, **(of if several else {}), "path": str(path)}
-        summaries.append({**about, **_summary(system.run), "comparison": change})
-    print_json(summaries)
+def print_aggregates(by_set: Mapping[str, Sequence[SystemReport]]) -> None:
+    """Print the aggregates of scored runs and their changes, one entry per run; of several sets
+    also one per system, of all sets together."""
+    summaries: list[dict[str, object]] = []
+    for set_name, systems in by_set.items():
+        same_task = len({system.scores.scorer.task for system in systems}) == 1
+        compared = compare_with_bases(systems) if same_task else {}
+        several = len({system.base for system in systems}) > 1
+        for system in systems:
+            name = system.name
+            of = {"model": system.model, "setting": system.setting, "base": system.base}
+            change = compared[name].to_json() if name in compared else None
+            about = {"name": name, **({"set": set_name} if set_name else {})}
+            about |= {**(of if several else {}), "path": str(system.run.path)}
+            summaries.append({**about, **_summary(system.run), "comparison": change})
+    print_json([*summaries, *JoinedReport.of(by_set).to_json()])
 
 
-def _write_html(reports: Sequence[StudyReport], path: Path) -> None:
+def _write_html(reports: Sequence[StudyReport], path: Path, together: Sequence[Table]) -> None:
     title = ", ".join(report.title for report in reports)
-    page = render_html(reports[0]) if len(reports) == 1 else render_reports(reports, title)
+    if len(reports) == 1:
+        page = render_html(reports[0])
+    else:
+        page = render_reports(reports, title, together)
     if path == PRINTED:
         echo(page, newline=False)
         return
@@ -212,11 +234,11 @@ def _read(path: Path, settings: ScoringSettings) -> ScoredAnswers:
         return score_answers(path, replace(shown, prices=priced, announce=announcing(priced)))
 
 
-def _warn_if_not_comparable(runs: Sequence[Scores]) -> None:
-    asked: dict[str, set[frozenset[str]]] = {}
-    for scores in runs:
-        ids = frozenset(item.id for item in scores.items)
-        asked.setdefault(scores.scorer.task, set()).add(ids)
+def _warn_if_not_comparable(by_set: Mapping[str, Sequence[SystemReport]]) -> None:
+    asked: dict[tuple[str, str], set[frozenset[str]]] = {}
+    for system in (system for systems in by_set.values() for system in systems):
+        ids = frozenset(item.id for item in system.scores.items)
+        asked.setdefault((system.set, system.scores.scorer.task), set()).add(ids)
     if any(len(different) > 1 for different in asked.values()):
         text = "The runs do not hold the same questions: their means are not comparable."
         error_console().print(text, soft_wrap=True)

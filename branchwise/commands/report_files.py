@@ -10,7 +10,7 @@ import typer
 from branchwise.base.atomic import write_named
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.eval.bootstrap import Intervals
-from branchwise.report.exports import csv_files, markdown
+from branchwise.report.exports import csv_files, markdown, markdown_section
 from branchwise.report.figures.files import figure_files
 from branchwise.report.latex import LatexLook, latex, latex_files, read_width
 from branchwise.report.study_report import StudyReport
@@ -97,12 +97,13 @@ class Exports:
             problem = "--tables chooses among the tables of files, and none is asked for"
             raise InputError(problem, remedy="add --latex, --csv or --markdown")
 
-    def write(self, reports: Sequence[StudyReport]) -> None:
-        """Write the files, made before any is written; each report of several in its folder."""
+    def write(self, reports: Sequence[StudyReport], together: Sequence[Table] = ()) -> None:
+        """Write the files, made before any is written; each report of several in its folder, and
+        beside these the tables of all `together`."""
         needed = self.markdown or self.latex or self.csv
         pairs = ((report, report_tables(report) if needed else ()) for report in reports)
-        made = _chosen([*pairs], self.tables)
-        texts, folders = list(self._texts(made)), list(self._folders(made))
+        made, shown = _chosen([*pairs], together, self.tables)
+        texts, folders = list(self._texts(made, shown)), list(self._folders(made, shown))
         for path, text in texts:
             if path == PRINTED:
                 echo(text, newline=False)
@@ -115,15 +116,22 @@ class Exports:
         for line in written:
             progress_console().print(f"written: {line}", markup=False, soft_wrap=True)
 
-    def _texts(self, made: Sequence[_Made]) -> Iterator[tuple[Path, str]]:
+    def _texts(
+        self, made: Sequence[_Made], together: Sequence[Table]
+    ) -> Iterator[tuple[Path, str]]:
         if self.markdown:
-            yield self.markdown, "\n".join(markdown(*report) for report in made)
+            sections = map(markdown_section, together)
+            yield self.markdown, "\n".join([*sections, *(markdown(*report) for report in made)])
         if self.latex and self._is_one_file:
-            yield self.latex, latex(_distinct_tables(made), self._look)
+            yield self.latex, latex([*together, *_distinct_tables(made)], self._look)
 
-    def _folders(self, made: Sequence[_Made]) -> Iterator[tuple[Path, Mapping[str, bytes]]]:
+    def _folders(
+        self, made: Sequence[_Made], together: Sequence[Table]
+    ) -> Iterator[tuple[Path, Mapping[str, bytes]]]:
         if self.latex and not self._is_one_file:
-            yield self.latex, latex_files(_distinct_tables(made), self._look)
+            yield self.latex, latex_files([*together, *_distinct_tables(made)], self._look)
+        if self.csv and together:
+            yield self.csv, csv_files(together)
         names = slugs([report.title for report, _ in made]) if len(made) > 1 else [""]
         for (report, tables), own in zip(made, names, strict=True):
             if self.csv:
@@ -153,10 +161,13 @@ def _distinct_tables(made: Sequence[_Made]) -> list[Table]:
     ]
 
 
-def _chosen(made: list[_Made], names: Sequence[str]) -> list[_Made]:
+def _chosen(
+    made: list[_Made], together: Sequence[Table], names: Sequence[str]
+) -> tuple[list[_Made], Sequence[Table]]:
     if not names:
-        return made
-    known = dict.fromkeys(table.name for _, tables in made for table in tables)
+        return made, together
+    every = (*together, *(table for _, tables in made for table in tables))
+    known = dict.fromkeys(table.name for table in every)
     for name in names:
         if name not in known:
             remedy = did_you_mean(name, known)
@@ -165,7 +176,7 @@ def _chosen(made: list[_Made], names: Sequence[str]) -> list[_Made]:
     for report, tables in made:
         by_name = {table.name: replace(table, printed=True) for table in tables}
         chosen.append((report, [by_name[name] for name in dict.fromkeys(names) if name in by_name]))
-    return chosen
+    return chosen, [table for table in together if table.name in names]
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -10,7 +10,7 @@ import typer
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.report.terminal.console import error_console
 from branchwise.runs.store import open_run
-from branchwise.runs.studies.folder import STUDY_FILE, StudyFolder, SystemRecord
+from branchwise.runs.studies.folder import STUDY_FILE, NamedRun, StudyFolder, SystemRecord
 
 BaseOption = Annotated[
     str | None,
@@ -33,13 +33,13 @@ SystemNames = Annotated[
 class NamedRuns(NamedTuple):
     """Runs by their names in tables; of a study, also its `title` and `records` of its systems."""
 
-    runs: list[tuple[str, Path]]
+    runs: list[NamedRun]
     title: str | None = None
     records: tuple[SystemRecord, ...] = ()
 
     def named(self, names: Mapping[str, str]) -> "NamedRuns":
         """With other names, of those that have one in `names`."""
-        runs = [(names.get(name, name), path) for name, path in self.runs]
+        runs = [run._replace(name=names.get(run.name, run.name)) for run in self.runs]
         records = []
         for record in self.records:
             former = {"name": record.name, "base": record.base}
@@ -49,7 +49,7 @@ class NamedRuns(NamedTuple):
 
     def against(self, base: str) -> "NamedRuns":
         """With one base for all, which comes first."""
-        runs = sorted(self.runs, key=lambda run: run[0] != base)
+        runs = sorted(self.runs, key=lambda run: run.name != base)
         records = tuple(record.model_copy(update={"base": base}) for record in self.records)
         return self._replace(runs=runs, records=records)
 
@@ -57,29 +57,40 @@ class NamedRuns(NamedTuple):
 def named_runs(
     paths: Sequence[Path], base: str | None = None, systems: Sequence[str] = ()
 ) -> NamedRuns:
-    """The runs of a study, if its folder is the only one given, else these runs."""
+    """The runs of a study, if its folder is the only one given, else these runs; a study's folder
+    among several stands for its runs, called by the folder where it has one system."""
     if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
         study = StudyFolder.open(paths[0])
-        runs = NamedRuns(study.runs(), study.record.name, study.record.systems)
+        runs = NamedRuns(study.by_set(), study.record.name, study.record.systems)
     else:
-        runs = NamedRuns([*zip(_labels(paths), paths, strict=True)])
+        labels = zip(_labels(paths), paths, strict=True)
+        runs = NamedRuns([run for label, path in labels for run in _expanded(label, path)])
     names = _read_names(systems)
-    known = [name for name, _ in runs.runs]
+    known = [*dict.fromkeys(run.name for run in runs.runs)]
     for old in names:
         _check_known(old, known, "--systems")
     if base is not None:
-        given = {str(path): name for name, path in runs.runs}
+        given = {str(run.path): run.name for run in runs.runs}
         former = {new: old for old, new in names.items()} | given
         base = former.get(base, base)
         _check_known(base, known, "--base")
         runs = runs.against(base)
     renamed = runs.named(names)
-    taken = [name for name, _ in renamed.runs]
     for name in names.values():
-        if taken.count(name) > 1:
+        sets = [run.set for run in renamed.runs if run.name == name]
+        if len(set(sets)) < len(sets):
             problem = f"two systems would be called {name[:80]!r}"
             raise InputError(problem, where="--systems", remedy="choose another name")
     return renamed
+
+
+def _expanded(label: str, path: Path) -> list[NamedRun]:
+    if not (path / STUDY_FILE).is_file():
+        return [NamedRun(label, path)]
+    runs = StudyFolder.open(path).by_set()
+    if len({run.name for run in runs}) == 1:
+        return [run._replace(name=label) for run in runs]
+    return [run._replace(name=f"{label}: {run.name}") for run in runs]
 
 
 def _labels(paths: Sequence[Path]) -> list[str]:
@@ -132,8 +143,7 @@ def warn_if_pending(path: Path) -> None:
     with closing(open_run(path)) as reader:
         counts = reader.progress()
     study = path.resolve().parents[1]
-    is_studys = (study / STUDY_FILE).is_file()
-    again = f"ablate STUDY.yaml --out {study}" if is_studys else f"resume {path}"
+    again = f"resume {study if (study / STUDY_FILE).is_file() else path}"
     if counts["pending"] == counts["total"]:
         raise InputError(
             "no item has ended yet", where=str(path), remedy=f"continue with: branchwise {again}"

@@ -22,7 +22,6 @@ from branchwise.commands.options import (
     RetryFailed,
     Separator,
     read_keys,
-    read_questions,
 )
 from branchwise.graphs.system import System
 from branchwise.runs.options import PaceOptions, RunOptions, ScoreOptions
@@ -31,11 +30,15 @@ from branchwise.runs.options import PaceOptions, RunOptions, ScoreOptions
 @with_options
 def run(
     *,
-    questions: Annotated[str, typer.Option(help=f"Question set: {QUESTIONS}.")],
+    questions: Annotated[
+        list[str],
+        typer.Option(help=f"Question set, repeatable, each a run of its own: {QUESTIONS}."),
+    ],
     field: Field = None,
     separator: Separator = None,
     out: Annotated[
-        Path | None, typer.Option(help="Run folder to make. Default: runs/DATE-TIME.")
+        Path | None,
+        typer.Option(help="Run folder to make, or a study's of several sets. Default: runs/TIME."),
     ] = None,
     ids: Annotated[
         Path | None, typer.Option(help="File with question ids, one a line: run only these.")
@@ -47,15 +50,15 @@ def run(
     scoring: ScoreOptions,
     system: System,
 ) -> None:
-    """Answer a question set with a system and score it.
+    """Answer a question set with a system and score it; of several, each and all together.
 
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-6-luna --out R
     """
     check_forecast(options.pilot, estimate_from, dry_run=dry_run)
-    from branchwise.commands.running import answer_questions  # help does not need it
+    from branchwise.commands.running import RunRequest  # help does not need it
+    from branchwise.commands.studies import answer
 
-    answer_questions(
-        read_questions(questions, field, separator),
+    asked = RunRequest(
         ids,
         system,
         options,
@@ -66,12 +69,13 @@ def run(
         names_model=is_given("model"),
         as_json=json_output,
     )
+    answer(questions, field or (), separator, asked)
 
 
 @with_options
 def resume(
     *,
-    path: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder to continue.")],
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="Run, or study, to continue.")],
     corpus: Annotated[
         Path | None, typer.Option(help="Where the run's corpus is now, if it has moved.")
     ] = None,
@@ -100,15 +104,15 @@ def resume(
     pace: PaceOptions,
     json_output: AsJson = False,
 ) -> None:
-    """Continue a run that was killed or interrupted; nothing recorded is asked for again.
+    """Continue a run or study that was killed or interrupted; nothing recorded is asked for again.
 
     Exits with 1 if items failed, of this pass or an earlier one.
 
     Example: branchwise resume runs/20260102-150405
     """
-    from branchwise.commands.running import continue_run
+    from branchwise.commands.studies import proceed
 
-    continue_run(
+    proceed(
         path,
         pace,
         read_keys(key),

@@ -14,7 +14,6 @@ from typing import Any
 from branchwise import api
 from branchwise.agents.answer import UNREADABLE
 from branchwise.agents.spec import shutdown_warnings
-from branchwise.api import check_affordable
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.text import counted, printable
@@ -30,7 +29,7 @@ from branchwise.report.study_report import SystemReport
 from branchwise.report.terminal.console import console, error_console, print_json
 from branchwise.report.terminal.costs import print_plan
 from branchwise.runs.costs.prices import limit_of
-from branchwise.runs.costs.spending import Spending, models_of
+from branchwise.runs.costs.spending import Spending, check_affordable, models_of
 from branchwise.runs.estimates import samples_of
 from branchwise.runs.experiment import Run, check_run
 from branchwise.runs.options import PaceOptions, RunOptions, ScoreOptions
@@ -42,41 +41,50 @@ from branchwise.runs.studies.systems import NamedSystem
 _REASONS = 3
 
 
-def answer_questions(
-    questions: QuestionSource,
-    ids: Path | None,
-    system: System,
-    options: RunOptions,
-    scoring: ScoreOptions,
-    *,
-    out: Path | None,
-    forecast_from: Path | None,
-    is_forecast: bool,
-    names_model: bool,
-    as_json: bool,
-) -> None:
-    """Make a run, or say what it may cost; the options are those of `branchwise run`."""
-    choice = scoring.choice
-    options = options.model_copy(update={"max_cost": limit_of(out, options.max_cost)})
+@dataclass(frozen=True)
+class RunRequest:
+    """What `branchwise run` was asked for, besides its questions."""
+
+    ids: Path | None
+    system: System
+    options: RunOptions
+    scoring: ScoreOptions
+    out: Path | None
+    forecast_from: Path | None
+    is_forecast: bool
+    names_model: bool
+    as_json: bool
+
+
+def answer_questions(questions: QuestionSource, asked: RunRequest) -> None:
+    """Make a run, or say what it may cost."""
+    out, system, scoring = asked.out, asked.system, asked.scoring
+    choice, max_cost = scoring.choice, limit_of(out, asked.options.max_cost)
+    options = asked.options.model_copy(update={"max_cost": max_cost})
     task = options.task
-    chosen = options.selection(read_ids(ids), options.part)
+    chosen = options.selection(read_ids(asked.ids), options.part)
     loaded = load_questions(questions, gold_of=gold_of(task))
     selected = chosen.of(loaded)
     wanted = _Wanted(system, selected, out, options, choice)
-    if is_forecast and options.pilot is None:
-        wanted.forecast(forecast_from)
+    if asked.is_forecast and options.pilot is None:
+        wanted.forecast(asked.forecast_from)
         return
     several = system.extract or asks_several(task or loaded.task)
     allow_open_files(options.concurrency, several=several)
     warn_of_shutdowns([system], system.keys, choice)
     made = api.run(selected, system, options, scoring, out=out, progress=True)
-    if not names_model:
-        # So that a forgotten `--model` is not taken for a poor one.
-        line = f"no --model: {system.model} answered, a rule-based reader with no language model"
-        error_console().print(line, markup=False, soft_wrap=True)
+    say_default_model(asked)
     if options.pilot is not None and not made.state.stopped:
         wanted.tell_pilot(made)
-    finish(made, Keys(system.keys), as_json=as_json, pace=options)
+    finish(made, Keys(system.keys), as_json=asked.as_json, pace=options)
+
+
+def say_default_model(asked: RunRequest) -> None:
+    """So that a forgotten `--model` is not taken for a poor one."""
+    if not asked.names_model:
+        model = asked.system.model
+        line = f"no --model: {model} answered, a rule-based reader with no language model"
+        error_console().print(line, markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,8 @@ class _Wanted:
 
     def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
         name = (folder or Path("run")).name
-        samples = samples_of({name: digest}, folder, source) if digest else {}
+        digests = {name: (digest, self.questions.digest)} if digest else {}
+        samples = samples_of(digests, folder, source) if digest else {}
         of, priced = self.options, self.options.priced
         pace = PlanPace(of.concurrency, of.max_cost, samples)
         system, asked = self.system, self.questions
@@ -165,8 +174,7 @@ def finish(
         is_spent = isinstance(allowance, Spending) and allowance.has_refused
         again = f"branchwise resume {_quoted(made.path)}{' --max-cost HIGHER' if is_spent else ''}"
         again += " --retry-failed" if made.state.is_endless else ""
-        again += f" --on {shlex.quote(pace.on)}" if pace and pace.on else ""
-        again += f" --workers {pace.workers}" if pace and pace.workers else ""
+        again += place_words(pace)
         text = f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n  {again}"
         error_console().print(text, markup=False, soft_wrap=True)
         sys.exit(1)
@@ -181,6 +189,12 @@ def finish(
     exit_if_in_vain(scored.settled, scored.scores)
     if say_failures([made.path], f"branchwise resume {_quoted(made.path)}").failed.items:
         sys.exit(1)
+
+
+def place_words(pace: PaceOptions | None) -> str:
+    """The options that say where questions are answered, as they were given."""
+    on = f" --on {shlex.quote(pace.on)}" if pace and pace.on else ""
+    return on + (f" --workers {pace.workers}" if pace and pace.workers else "")
 
 
 CUT_REPLIES = "replies that were cut at the token limit"

@@ -25,7 +25,7 @@ from branchwise.commands.options import (
     read_keys,
     read_questions,
 )
-from branchwise.commands.report_runs import warn_if_pending
+from branchwise.commands.report_runs import named_runs, warn_if_pending
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.eval.judging.grading import Announce, Demand
@@ -37,9 +37,13 @@ from branchwise.eval.tasks.condambigqa.authors_outputs import (
     Averages,
     read_outputs,
 )
+from branchwise.report.joined import JoinedReport
 from branchwise.report.published import Published
+from branchwise.report.run_folders import systems_by_set
 from branchwise.report.study_report import SystemReport
 from branchwise.report.tables.authors_outputs import averages_table, output_table, table_record
+from branchwise.report.tables.joined import joined_tables
+from branchwise.report.terminal.cells import plain
 from branchwise.report.terminal.console import console, error_console, print_json
 from branchwise.report.terminal.costs import demand_line
 from branchwise.report.terminal.progress import ScoringProgress
@@ -55,6 +59,7 @@ from branchwise.runs.scoring.score import (
     score_answers,
 )
 from branchwise.runs.scoring.scored import ScoredAnswers
+from branchwise.runs.studies.folder import STUDY_FILE
 
 
 @with_options
@@ -64,7 +69,7 @@ def score(
         Path | None,
         typer.Argument(
             metavar="[DIR]",
-            help="Run folder to score, or condambigqa-runs:FILE: outputs of a paper's authors.",
+            help="Run or study to score, or condambigqa-runs:FILE: outputs of a paper's authors.",
         ),
     ] = None,
     questions: Annotated[
@@ -100,7 +105,8 @@ def score(
         named_set = read_questions(questions, field, separator) if questions else None
         _score_outputs(file, named_set, settings, as_json=json_output)
     elif path is not None and questions is None and predictions is None and task is None:
-        _score_run(path, settings, options.price_file, full=full, as_json=json_output)
+        score_folder = _score_study if (path / STUDY_FILE).is_file() else _score_run
+        score_folder(path, settings, options.price_file, full=full, as_json=json_output)
     elif path is None and questions is not None and predictions is not None:
         if settings.read_passages:
             remedy = "leave it out: a predictions file has no trace"
@@ -189,6 +195,23 @@ def _score_run(
     exit_if_in_vain(scored.settled, scored.scores)
 
 
+def _score_study(
+    path: Path, settings: ScoringSettings, prices: Path | None, *, full: bool, as_json: bool
+) -> None:
+    keep_prices(path, prices)
+    named = named_runs([path])
+    for run in named.runs:
+        warn_if_pending(run.path)
+    runs = [(run, score_and_save(run.path, settings)) for run in named.runs]
+    if as_json:
+        print_json([{"name": of.name, "set": of.set, **run.to_json()} for of, run in runs])
+    else:
+        print_sets(systems_by_set(runs, named.records), full=full)
+    lines = [line for _, run in runs for line in in_vain_lines(run.settled)]
+    if say([*lines, *failure_lines([run.scores for _, run in runs])]):
+        sys.exit(1)
+
+
 def score_and_save(path: Path, settings: ScoringSettings) -> ScoredAnswers:
     """Score a run, with progress if that takes long."""
     settings = replace(settings, prices=settings.prices or prices_of(path))
@@ -265,6 +288,32 @@ def print_runs(
     if len(systems) > 1 and len({system.scores.scorer.task for system in systems}) == 1:
         for part in study_summary(systems):
             console().print(part)
+
+
+def print_sets(
+    by_set: Mapping[str, Sequence[SystemReport]],
+    by: tuple[str, ...] = (),
+    *,
+    full: bool = False,
+    published: Published | None = None,
+) -> None:
+    """Print the report of each set, under its name where there are several, then of all."""
+    for name, systems in by_set.items():
+        if len(by_set) > 1:
+            tasks = dict.fromkeys(system.scores.scorer.task for system in systems)
+            words = f"\n{name or 'runs of no set'} (task {', '.join(tasks)})"
+            console().print(plain(words, "bold underline"))
+        print_runs(systems, by, full=full, published=published)
+    if len(by_set) > 1:
+        tables = joined_tables(JoinedReport.of(by_set))
+        for table in tables:
+            for part in with_notes(table):
+                console().print(part)
+        if not tables:
+            every = [{system.name for system in systems} for systems in by_set.values()]
+            has_all = set.intersection(*every)
+            why = "the sets share no headline metric" if has_all else "no system answered all sets"
+            console().print(f"\nNothing is scored together: {why}.", soft_wrap=True)
 
 
 def say_next(path: Path, reported: Path | None = None) -> None:

@@ -19,6 +19,7 @@ from branchwise.report.html.summary import base_words, findings, still_wrong, wa
 from branchwise.report.html.tables import MAX_NAME, laid_out, short, shown
 from branchwise.report.published import are_generated
 from branchwise.report.study_report import StudyReport
+from branchwise.report.table import Table
 from branchwise.report.tables import report_tables
 from branchwise.report.tables.results import scored_by
 from branchwise.runs.studies.names import slugs
@@ -52,8 +53,11 @@ def render_html(report: StudyReport) -> str:
     )
 
 
-def render_reports(reports: Sequence[StudyReport], title: str) -> str:
-    """A page of several reports without their questions, each with what it has nothing for."""
+def render_reports(
+    reports: Sequence[StudyReport], title: str, together: Sequence[Table] = ()
+) -> str:
+    """A page of several reports without their questions, each with what it has nothing for; first
+    the tables of all `together`."""
     articles = []
     for report, id in zip(reports, slugs([report.title for report in reports]), strict=True):
         own = _sections(report)
@@ -72,6 +76,7 @@ def render_reports(reports: Sequence[StudyReport], title: str) -> str:
         _SCRIPTS[:1],
         title=short(title, 200),
         reports=articles,
+        together=[laid_out(table, ()) for table in together],
         version=reports[0].version,
     )
 

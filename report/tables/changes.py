@@ -28,7 +28,7 @@ DIFFERENCE_NOTES = (
     f"{OF_INTERVALS}: Student's paired 95% interval.",
     "p: exact McNemar test for EM, else a permutation test of the mean difference.",
 )
-_HOLM = "p is corrected by Holm's method over the systems that are compared with the base."
+HOLM = "p is corrected by Holm's method over the systems that are compared with the base."
 _HOLM_OF_ALL = "p is corrected by Holm's method over the comparisons of all models together."
 
 
@@ -119,7 +119,7 @@ def _with_words(report: StudyReport, table: Table) -> Table:
 
 
 def _notes(report: StudyReport) -> tuple[str, ...]:
-    over = _HOLM if len(report.bases) == 1 else _HOLM_OF_ALL
+    over = HOLM if len(report.bases) == 1 else _HOLM_OF_ALL
     holm = (over,) if len(report.comparisons) > 1 else ()
     return (*DIFFERENCE_NOTES, *total_notes(report), *holm, *report.cautions)
 

@@ -162,8 +162,12 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
 def _size(plan: StudyPlan) -> str:
     epochs = f" x {plan.epochs} epochs" if plan.epochs > 1 else ""
     design = f"{plan.design}, {len(plan.models)} models" if plan.models else plan.design
-    systems = f"{counted(len(plan.systems), 'system')}{f' ({design})' if design else ''}"
+    sets = len(plan.sets) or 1
+    systems = counted(len(plan.systems) // sets, "system")
+    systems += f" ({design})" if design else ""
     questions = counted(plan.questions, "question")
+    if sets > 1:
+        return f"{systems} x {questions} of {sets} sets = {counted(plan.items, 'item')}"
     return f"{systems} x {questions}{epochs} = {counted(plan.items, 'item')}"
 
 

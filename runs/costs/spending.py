@@ -145,6 +145,13 @@ def check_bounded_scoring(
             _check_call(model, limit, prices, f" (the {role})", remedy)
 
 
+def check_affordable(system: System, scoring: ScoringChoice | None, prices: Prices) -> None:
+    """Raise InputError where what a call of a system, or of who scores it, costs has no bound."""
+    check_bounded(system, prices)
+    if scoring is not None:
+        check_bounded_scoring(scoring, system.model_dump(), system.role_decoding, prices)
+
+
 def check_begun(begun: Mapping[str, Any], prices: Prices) -> None:
     """The same of a run that was begun, by its settings; matcher and judge included."""
     system = System.model_validate(begun["system"])

@@ -205,12 +205,15 @@ def check_of_study(run: Path, meta: Mapping[str, Any]) -> None:
     expected = next((system for system in record.systems if system.slug == folder.name), None)
     if expected is None:
         return
+    name = record.run_name(expected)
     remedy = "put each run's own folder back, or remove this one and repeat `branchwise ablate`"
     if meta["system_digest"] != expected.digest:
-        names = [system.name for system in record.systems if system.digest == meta["system_digest"]]
+        same = (each for each in record.systems if each.digest == meta["system_digest"])
+        names = [record.run_name(system) for system in same]
         other = f"of the system {names[0]!r}" if names else "of a system that the study lacks"
-        problem = f"the run is {other}, and the study has {expected.name!r} here"
+        problem = f"the run is {other}, and the study has {name!r} here"
         raise InputError(problem, where=str(run), remedy=remedy)
-    if (meta["questions_digest"], meta["epochs"]) != (record.questions_digest, record.epochs):
-        asked = f"has other questions than the study {record.name!r}"
-        raise InputError(f"the run of {expected.name!r} {asked}", where=str(run), remedy=remedy)
+    asked = record.set_of(expected)
+    if (meta["questions_digest"], meta["epochs"]) != (asked.questions_digest, asked.epochs):
+        problem = f"the run of {name!r} has other questions than the study {record.name!r}"
+        raise InputError(problem, where=str(run), remedy=remedy)

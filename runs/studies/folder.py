@@ -1,4 +1,4 @@
-"""A study's folder: its record, and a run folder for each system."""
+"""A study's folder: its record, and a run folder for each system and question set."""
 
 import fcntl
 import os
@@ -6,38 +6,54 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from branchwise.base.atomic import write_bytes
 from branchwise.base.errors import InputError
 from branchwise.base.files import first_problem
-from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.questions import QuestionSet
 from branchwise.runs.costs.prices import keep_limit, keep_prices, kept_prices, limit_of
 from branchwise.runs.store import RunReader, RunSpec, create_run
 from branchwise.runs.store.connection import DATABASE
 from branchwise.runs.store.merging import Recovery, recover_run
 from branchwise.runs.store.new_run import is_vacant
+from branchwise.runs.studies.names import run_name
 
 STUDY_FILE = "study.json"
 DRAFT_FILE = f"{STUDY_FILE}.new"
 RUNS, LOCK = "runs", "lock"
-FORMAT = 2
+FORMAT = 3
 """The version of `study.json`; others are refused."""
-_FIELDS = {
-    "name": "the name",
-    "task": "the task",
-    "questions_digest": "the questions",
-    "epochs": "the epochs",
-}
+_OF_SETS = {"task": "the task", "questions_digest": "the questions", "epochs": "the epochs"}
 _MAX_LISTED = 3
 _ANOTHER_FOLDER = "choose another folder with --out"
 
 
+class SetRecord(BaseModel):
+    """A question set of a study, as of `StudySet`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200)
+    task: str
+    source: str
+    questions_digest: str
+    epochs: int = Field(ge=1)
+
+
 class SystemRecord(BaseModel):
-    """A system of a study, as of `NamedSystem`: its changes, settings and digest."""
+    """A system of a study, as of `NamedSystem`, and the set that it answers in the run at `slug`:
+    its changes, settings and digest, which the set's task is part of."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,32 +65,66 @@ class SystemRecord(BaseModel):
     model: str
     setting: str
     base: str
+    set: str
 
 
 class StudyRecord(BaseModel):
-    """`study.json`: which systems (a base before what changes it) answer which questions."""
+    """`study.json`: which systems (a base before what changes it) answer which question sets.
+    `systems`: those of each set, set by set."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: int = FORMAT
     version: str
     name: str
-    task: str
-    source: str
-    questions_digest: str
-    epochs: int = Field(ge=1)
+    sets: tuple[SetRecord, ...] = Field(min_length=1)
     systems: tuple[SystemRecord, ...] = Field(min_length=1)
     study: Mapping[str, Any] = {}
 
+    @field_validator("systems")
+    @classmethod
+    def _of_known_sets(
+        cls, systems: tuple[SystemRecord, ...], info: ValidationInfo
+    ) -> tuple[SystemRecord, ...]:
+        known = {each.name for each in info.data.get("sets", ())}
+        if unknown := next((each for each in systems if each.set not in known), None):
+            raise ValueError(f"the system {unknown.name[:80]!r} is of no set")
+        return systems
+
+    def run_name(self, system: SystemRecord) -> str:
+        """What the system's run is called among those of the study."""
+        systems = len({other.name for other in self.systems})
+        return run_name(system.set, system.name, len(self.sets), systems)
+
+    @property
+    def digests(self) -> dict[str, tuple[str, str]]:
+        """By the runs' names the digests of their systems and questions."""
+        return {
+            self.run_name(each): (each.digest, self.set_of(each).questions_digest)
+            for each in self.systems
+        }
+
+    def set_of(self, system: SystemRecord) -> SetRecord:
+        return next(each for each in self.sets if each.name == system.set)
+
     def difference(self, other: "StudyRecord") -> str | None:
         """In a few words, why the other record is of another study; addresses may differ."""
-        differences = [
-            f"{words} ({str(there or 'none')[:40]} there, {str(here or 'none')[:40]} here)"
-            for field, words in _FIELDS.items()
-            if (there := getattr(self, field)) != (here := getattr(other, field))
-        ]
-        old = {system.name: (system.slug, system.digest) for system in self.systems}
-        new = {system.name: (system.slug, system.digest) for system in other.systems}
+        differences = [] if self.name == other.name else [_both("the name", self.name, other.name)]
+        ours, theirs = ([each.name for each in of.sets] for of in (self, other))
+        if ours != theirs and (len(ours), len(theirs)) != (1, 1):
+            differences.append(_both("the sets", ", ".join(ours), ", ".join(theirs)))
+        else:
+            for old_set, new_set in zip(self.sets, other.sets, strict=True):
+                of = f" of {old_set.name}" if len(ours) > 1 else ""
+                differences += [
+                    _both(f"{words}{of}", there, here)
+                    for field, words in _OF_SETS.items()
+                    if (there := getattr(old_set, field)) != (here := getattr(new_set, field))
+                ]
+        old, new = (
+            {of.run_name(system): (system.slug, system.digest) for system in of.systems}
+            for of in (self, other)
+        )
         for change, names in (
             ("only there", [name for name in old if name not in new]),
             ("only here", [name for name in new if name not in old]),
@@ -84,6 +134,18 @@ class StudyRecord(BaseModel):
                 more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
                 differences.append(f"systems {change}: {', '.join(names[:_MAX_LISTED])}{more}")
         return "; ".join(differences) or None
+
+
+def _both(words: str, there: object, here: object) -> str:
+    return f"{words} ({str(there or 'none')[:40]} there, {str(here or 'none')[:40]} here)"
+
+
+class NamedRun(NamedTuple):
+    """A run by its system's name among those of its `set`; `set` is empty for the only one."""
+
+    name: str
+    path: Path
+    set: str = ""
 
 
 class StudyFolder:
@@ -97,6 +159,11 @@ class StudyFolder:
         if not file.is_file():
             problem = "is not a study folder" if path.exists() else "no such study"
             remedy = "name a folder that `branchwise ablate --out` made"
+            if (path / DRAFT_FILE).is_file():
+                problem, remedy = (
+                    "was stopped while it was made",
+                    "repeat the command that began it",
+                )
             raise InputError(problem, where=str(path), remedy=remedy)
         return cls(path, _read(file))
 
@@ -126,12 +193,12 @@ class StudyFolder:
         elif path.exists():
             _check_vacant(path)
 
-    def fill(self, specs: Mapping[str, RunSpec], questions: Sequence[Question]) -> None:
+    def fill(self, runs: Mapping[str, tuple[RunSpec, QuestionSet]]) -> None:
         """Make the run folders that are missing, by slug; the study is whole when this returns."""
-        for slug, spec in specs.items():
+        for slug, (spec, questions) in runs.items():
             path = self.run_path(slug)
             if not (path / DATABASE).exists():
-                create_run(path, spec, questions)
+                create_run(path, spec, questions.questions)
         if (self.path / DRAFT_FILE).exists():
             # Last: with this file everything is there.
             (self.path / DRAFT_FILE).rename(self.path / STUDY_FILE)
@@ -140,8 +207,17 @@ class StudyFolder:
         return self.path / RUNS / slug
 
     def runs(self) -> list[tuple[str, Path]]:
-        """Name and run folder of each system, the base first."""
-        return [(system.name, self.run_path(system.slug)) for system in self.record.systems]
+        """Name and run folder of each system, the base first; of several sets set by set."""
+        record = self.record
+        return [(record.run_name(each), self.run_path(each.slug)) for each in record.systems]
+
+    def by_set(self) -> list[NamedRun]:
+        """The same runs with their sets apart."""
+        several = len(self.record.sets) > 1
+        return [
+            NamedRun(each.name, self.run_path(each.slug), each.set if several else "")
+            for each in self.record.systems
+        ]
 
 
 def _read(file: Path) -> StudyRecord:

@@ -27,6 +27,14 @@ def system_name(
     return _bounded(", ".join([model, *parts] if model else parts or [BASE]), MAX_NAME)
 
 
+def run_name(set: str, system: str, sets: int, systems: int, between: str = ": ") -> str:
+    """What the run of a system over a set is called, where there are so many of both: by the set
+    where there is one system, by the system where there is one set, else by both."""
+    if systems == 1:
+        return set
+    return system if sets == 1 else f"{set}{between}{system}"
+
+
 def setting_name(base: Mapping[str, Value], own: Mapping[str, Value]) -> str:
     """In which settings a system differs from its base, in words, the model aside."""
     # A node, or a setting of a plug-in, that one of the two lacks is off there.

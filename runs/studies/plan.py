@@ -21,6 +21,7 @@ from branchwise.graphs.system import System
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.estimates import Estimate, Sample, together
 from branchwise.runs.studies.schema import LoadedStudy
+from branchwise.runs.studies.sets import StudyPart, StudySet, parts_of
 from branchwise.runs.studies.systems import NamedSystem
 from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
 from branchwise.tools.result_text import MAX_MORE_QUERIES, MAX_OPENED
@@ -121,6 +122,7 @@ class SystemPlan:
     at_most: Bound
     unpriced: tuple[str, ...]
     expected: Estimate | None = None
+    set: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -155,7 +157,7 @@ class PlanTotal:
 class StudyPlan:
     """The plan of a study, or of a run, whose `design` is empty. `grading`: of a judge of free
     text, apart from the sums; `scored_by`: the models that score otherwise; `models`: those with a
-    base of their own."""
+    base of their own; `sets`: of several, their names, `epochs` being the most of any."""
 
     name: str
     design: str
@@ -169,6 +171,7 @@ class StudyPlan:
     scored_by: tuple[str, ...]
     as_of: str | None
     grading: tuple[GradingPlan, ...] = ()
+    sets: tuple[str, ...] = ()
 
     @property
     def items(self) -> int:
@@ -176,13 +179,14 @@ class StudyPlan:
 
     @property
     def totals(self) -> tuple[PlanTotal, ...]:
-        """What each model's systems come to, then all systems; none of a single system."""
-        by_model = {
-            f"all of {model}": [system for system in self.systems if system.model == model]
-            for model in self.models
+        """What each model's and set's systems come to, then all; none of a single system."""
+        groups = {
+            f"all of {name}": [each for each in self.systems if name in (each.model, each.set)]
+            for name in (*self.models, *self.sets)
         }
+        groups = {name: systems for name, systems in groups.items() if len(systems) > 1}
         whole = {"all": self.systems} if len(self.systems) > 1 else {}
-        return tuple(PlanTotal.of(*item) for item in (by_model | whole).items())
+        return tuple(PlanTotal.of(*item) for item in (groups | whole).items())
 
     @property
     def expected(self) -> Estimate | None:
@@ -221,16 +225,47 @@ class PlanPace:
 def plan_of(
     loaded: LoadedStudy,
     systems: Sequence[NamedSystem],
-    questions: QuestionSet,
+    sets: Sequence[StudySet],
     prices: Prices,
     pace: PlanPace | None = None,
 ) -> StudyPlan:
-    """What a study's systems may take over these questions, by their budgets and `samples`."""
+    """What a study's systems may take over these sets, by their budgets and `samples`."""
     study = loaded.study
     bases = (system.model for system in systems if system.base == system.name)
-    pace, epochs = pace or PlanPace(study.concurrency, study.max_cost), study.questions.epochs
-    plan = plan_systems(study.name, systems, questions, epochs, loaded.scoring, prices, pace)
+    pace = pace or PlanPace(study.concurrency, study.max_cost)
+    plan = plan_parts(study.name, parts_of(sets, systems), loaded.scoring, prices, pace)
     return replace(plan, design=study.design, models=tuple(bases) if study.models else ())
+
+
+def plan_parts(
+    name: str,
+    parts: Sequence[StudyPart],
+    scoring: ScoringChoice,
+    prices: Prices,
+    pace: PlanPace,
+) -> StudyPlan:
+    """The same of runs over one set or several, `samples` by the runs' names."""
+    plans: dict[str, StudyPlan] = {}
+    for part in parts:
+        if (asked := part.set).name not in plans:
+            systems = [each.run for each in parts if each.set == asked]
+            plan = plan_systems(name, systems, asked.questions, asked.epochs, scoring, prices, pace)
+            of_set = tuple(replace(system, set=asked.name) for system in plan.systems)
+            plans[asked.name] = replace(plan, systems=of_set)
+    first, every = next(iter(plans.values())), [*plans.values()]
+    if len(every) == 1:
+        return first
+    return replace(
+        first,
+        questions=sum(plan.questions for plan in every),
+        epochs=max(plan.epochs for plan in every),
+        systems=tuple(system for plan in every for system in plan.systems),
+        within=_sum(plan.within for plan in every),
+        at_most=_sum(plan.at_most for plan in every),
+        scored_by=tuple(dict.fromkeys(model for plan in every for model in plan.scored_by)),
+        grading=tuple(grading for plan in every for grading in plan.grading),
+        sets=tuple(plans),
+    )
 
 
 def plan_systems(

@@ -11,12 +11,11 @@ from branchwise.agents.outages import Outages
 from branchwise.agents.restraints import UNRESTRAINED, Limits, Restraints
 from branchwise.base.errors import InputError
 from branchwise.base.process import run_blocking
-from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.selection import CONCURRENCY
 from branchwise.eval.tasks import get_task
 from branchwise.runs.continuing import check_same_system, with_absolute_paths
-from branchwise.runs.costs.prices import Prices, keep_prices, prices_of
+from branchwise.runs.costs.prices import Prices, keep_limit, keep_prices, prices_of
 from branchwise.runs.costs.spending import (
     Spending,
     check_bounded,
@@ -32,9 +31,16 @@ from branchwise.runs.options import StudyOptions
 from branchwise.runs.runner import Engine, Observer, Part, RunState, Silent, run_parts
 from branchwise.runs.store import RunReader, RunStore
 from branchwise.runs.studies.checks import KEYS
-from branchwise.runs.studies.folder import StudyFolder, StudyRecord, SystemRecord, study_lock
+from branchwise.runs.studies.folder import (
+    SetRecord,
+    StudyFolder,
+    StudyRecord,
+    SystemRecord,
+    study_lock,
+)
 from branchwise.runs.studies.schema import LoadedStudy
-from branchwise.runs.studies.shared import SharedSources, make_agents, questions_of
+from branchwise.runs.studies.sets import StudyPart, StudySet, parts_of, refusals_name
+from branchwise.runs.studies.shared import SharedSources, make_agents, sets_of
 from branchwise.runs.studies.systems import NamedSystem
 
 if TYPE_CHECKING:
@@ -43,21 +49,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyDesign:
-    """Which systems answer which questions, how they are scored, and the study file as read."""
+    """Which systems answer which sets, how they are scored, and the study file as read."""
 
     name: str
     systems: tuple[NamedSystem, ...]
-    questions: QuestionSet
-    epochs: int = 1
+    sets: tuple[StudySet, ...]
     scoring: ScoringChoice = BY_NAMES
     document: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, loaded: LoadedStudy) -> "StudyDesign":
         """What a study file says, its questions read. Raises InputError."""
-        study = loaded.study
-        systems, asked, epochs = loaded.systems(), questions_of(loaded), study.questions.epochs
-        return cls(study.name, systems, asked, epochs, loaded.scoring, study.to_json())
+        study, systems, sets = loaded.study, loaded.systems(), sets_of(loaded)
+        return cls(study.name, systems, sets, loaded.scoring, study.to_json())
+
+    @property
+    def parts(self) -> tuple[StudyPart, ...]:
+        """The runs, each system with each set."""
+        return parts_of(self.sets, self.systems)
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,7 @@ def run_study(
     pace: StudyPace | None = None,
     observer: StudyObserver | None = None,
 ) -> StudyRun:
-    """Let every system answer every question, in a new folder or in the one that was begun. Blocks
+    """Let every system answer every set, in a new folder or in the one that was begun. Blocks
     until every item has ended, the study was interrupted, its allowance is spent, or a server stays
     away. Raises InputError before any work; StoreError where a run cannot be written."""
     pace = pace or StudyPace()
@@ -147,41 +156,50 @@ def run_study(
     with study_lock(out), ExitStack() as opened:
         shared = SharedSources()
         opened.callback(shared.close)
-        task = design.questions.task
-        agents = make_agents(design.systems, get_task(task), restraints, shared)
+        agents = make_agents(design.parts, restraints, shared)
         engine = None
         if pace.on is not None:
             systems = [
-                WorkerSystem(with_absolute_paths(named.system), task, f"system {named.name!r}")
-                for named in design.systems
+                WorkerSystem(
+                    with_absolute_paths(part.system.system), part.set.questions.task, part.words
+                )
+                for part in design.parts
             ]
             identities = [agent.identity for agent in agents]
             pool = RayPool.opened(pace.on, systems, identities, restraints)
             engine = opened.enter_context(pool)
         folder = StudyFolder.create(out, _record(design, agents))
-        specs = {
-            named.slug: run_spec(
-                design.questions, named.system, agent, design.epochs, design.scoring
-            )
-            for named, agent in zip(design.systems, agents, strict=True)
-        }
-        folder.fill(specs, design.questions.questions)
+        folder.fill(
+            {
+                part.run.slug: (
+                    run_spec(
+                        part.set.questions,
+                        part.system.system,
+                        agent,
+                        part.set.epochs,
+                        design.scoring,
+                    ),
+                    part.set.questions,
+                )
+                for part, agent in zip(design.parts, agents, strict=True)
+            }
+        )
         keep_prices(folder.path, pace.prices.path if pace.prices else None)
+        keep_limit(folder.path, pace.max_cost)
         passing = _pass_over(
             design, folder, agents, pace, restraints, engine, observer or Unwatched()
         )
         return StudyRun(folder, run_blocking(passing), restraints)
 
 
-def check_study(design: StudyDesign, out: Path, pace: StudyPace) -> dict[str, str]:
-    """Refuse what `run_study` refuses, and ask nothing; returns the systems' digests by name."""
+def check_study(design: StudyDesign, out: Path, pace: StudyPace) -> StudyRecord:
+    """Refuse what `run_study` refuses, and ask nothing; returns what it would record."""
     restraints = _restraints(design, pace)
     shared = SharedSources()
     try:
-        agents = make_agents(design.systems, get_task(design.questions.task), restraints, shared)
-        record = _record(design, agents)
+        record = _record(design, make_agents(design.parts, restraints, shared))
         StudyFolder.check(out, record)
-        return {system.name: system.digest for system in record.systems}
+        return record
     finally:
         shared.close()
 
@@ -191,8 +209,9 @@ def _restraints(design: StudyDesign, pace: StudyPace) -> Restraints:
     if pace.max_cost is not None:
         check_study_bounded(design, pace.prices or Prices.load())
     restraints = restraints_of(pace.max_cost, pace.prices, pace.outages, pace.limits)
-    for named in design.systems:
-        check_scoring(design.scoring, named.system, design.questions.task)
+    for part in design.parts:
+        with refusals_name(f"set {part.set.name!r}" if len(design.sets) > 1 else ""):
+            check_scoring(design.scoring, part.system.system, part.set.questions.task)
     return restraints
 
 
@@ -207,22 +226,29 @@ def _record(design: StudyDesign, agents: Sequence["Agent"]) -> StudyRecord:
     return StudyRecord(
         version=version("branchwise"),
         name=design.name,
-        task=design.questions.task,
-        source=design.questions.source,
-        questions_digest=design.questions.digest,
-        epochs=design.epochs,
+        sets=tuple(
+            SetRecord(
+                name=asked.name,
+                task=asked.questions.task,
+                source=asked.questions.source,
+                questions_digest=asked.questions.digest,
+                epochs=asked.epochs,
+            )
+            for asked in design.sets
+        ),
         systems=tuple(
             SystemRecord(
-                name=named.name,
-                slug=named.slug,
+                name=(named := part.system).name,
+                slug=part.run.slug,
                 changes=dict(named.changes),
                 system=named.system.model_dump(mode="json"),
                 digest=agent.digest,
                 model=named.model,
                 setting=named.setting,
                 base=named.base,
+                set=part.set.name,
             )
-            for named, agent in zip(design.systems, agents, strict=True)
+            for part, agent in zip(design.parts, agents, strict=True)
         ),
         study=design.document,
     )
@@ -239,12 +265,13 @@ async def _pass_over(
 ) -> RunState:
     # Opened here, on the thread that the loop runs on: SQLite wants one thread a connection.
     with ExitStack() as stack:
-        paths = [folder.run_path(named.slug) for named in design.systems]
+        paths = [folder.run_path(part.run.slug) for part in design.parts]
         stores = [stack.enter_context(RunStore(path)) for path in paths]
-        for store, agent in zip(stores, agents, strict=True):
+        opened = [*zip(design.parts, stores, agents, strict=True)]
+        for part, store, agent in opened:
             # A run folder may have been replaced since the study was made.
             check_same_system(store.path, store.reader.meta, agent)
-            if store.reader.meta["questions_digest"] != design.questions.digest:
+            if store.reader.meta["questions_digest"] != part.set.questions.digest:
                 problem = "the run has other questions than the study"
                 remedy = "restore the study's own run, or remove it to start it again"
                 raise InputError(problem, where=str(store.path), remedy=remedy)
@@ -252,13 +279,13 @@ async def _pass_over(
         if isinstance(spending, Spending):
             prices = pace.prices or Prices.load()
             spending.spent = sum(
-                recorded_cost(named.system, store.reader, prices, named.name)
-                for named, store in zip(design.systems, stores, strict=True)
+                recorded_cost(part.system.system, store.reader, prices, part.run.name)
+                for part, store, _ in opened
             )
         parts = []
-        for named, store, agent in zip(design.systems, stores, agents, strict=True):
-            task, watching = get_task(store.reader.task), observer.begins(named, store.reader)
-            parts.append(Part(store, agent, task, watching, f"system {named.name!r}"))
+        for part, store, agent in opened:
+            task, watching = get_task(store.reader.task), observer.begins(part.run, store.reader)
+            parts.append(Part(store, agent, task, watching, part.words))
         return await run_parts(
             parts,
             concurrency=pace.concurrency,

@@ -14,7 +14,7 @@ from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.studies.checks import absolute, check_file, check_model, question_source
 from branchwise.runs.studies.parts import check_metrics
-from branchwise.runs.studies.study import Questions, Study, StudyError, first_error
+from branchwise.runs.studies.study import Questions, Study, StudyError, first_error, set_place
 from branchwise.runs.studies.systems import NamedSystem, systems_of
 
 __all__ = ["LoadedStudy", "Questions", "Study", "load_study"]
@@ -90,12 +90,20 @@ def load_study(path: Path | str) -> LoadedStudy:
 
 def _check_files(loaded: LoadedStudy) -> None:
     study, folder = loaded.study, loaded.folder
-    questions, place = study.questions, ("questions", "source")
-    _, file = question_source(questions.source, folder)
-    if file is not None:
-        check_file("questions", questions.source, file, place)
-    if isinstance(questions.ids, str):
-        check_file("ids", questions.ids, absolute(questions.ids, folder), ("questions", "ids"))
+    taken: list[str] = []
+    for n, questions in enumerate(study.questions):
+        _, file = question_source(questions.source, folder)
+        if file is not None:
+            place = set_place(n, loaded.lines, "source")
+            check_file("questions", questions.source, file, place)
+        if isinstance(questions.ids, str):
+            place = set_place(n, loaded.lines, "ids")
+            check_file("ids", questions.ids, absolute(questions.ids, folder), place)
+        if questions.name in taken:
+            problem = f"two sets are called {questions.name}"
+            place = set_place(n, loaded.lines, "name")
+            raise StudyError(problem, place, "choose another name")
+        taken += [questions.name] if questions.name else []
     if study.prices is not None:
         check_file("prices", study.prices, absolute(study.prices, folder), ("prices",))
         loaded.prices()

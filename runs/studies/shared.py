@@ -1,6 +1,6 @@
 """What the systems of a study share: questions, one retriever per index, one graph per folder."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +22,14 @@ from branchwise.kg.open import is_address, open_kg
 from branchwise.runs.store.recordings import open_recordings
 from branchwise.runs.studies.checks import KEYS, absolute, question_source
 from branchwise.runs.studies.schema import LoadedStudy
-from branchwise.runs.studies.study import WORDS
-from branchwise.runs.studies.systems import NamedSystem
+from branchwise.runs.studies.sets import (
+    StudyPart,
+    StudySet,
+    check_different,
+    refusals_name,
+    set_names,
+)
+from branchwise.runs.studies.study import WORDS, set_place
 from branchwise.tools.batcher import Batcher
 
 if TYPE_CHECKING:
@@ -65,16 +71,14 @@ class SharedSources:
 
 
 def make_agents(
-    systems: Sequence[NamedSystem], task: Task, restraints: Restraints, shared: SharedSources
+    parts: Iterable[StudyPart], restraints: Restraints, shared: SharedSources
 ) -> list["Agent"]:
-    """The agents of all systems, in order; InputError where one cannot start, by its name."""
+    """The agents of all runs, in order; InputError where one cannot start, by its name."""
     agents = []
-    for named in systems:
-        try:
-            agents.append(open_agent(named.system, task, restraints, shared))
-        except InputError as error:
-            problem = f"system {named.name!r}: {error.what}"
-            raise InputError(problem, where=error.where, remedy=error.remedy) from None
+    for part in parts:
+        with refusals_name(part.words):
+            task = get_task(part.set.questions.task)
+            agents.append(open_agent(part.system.system, task, restraints, shared))
     return agents
 
 
@@ -98,15 +102,40 @@ def _place(folder: str | None) -> str | None:
     return None if folder is None else str(Path(folder).resolve())
 
 
-def questions_of(loaded: LoadedStudy) -> QuestionSet:
-    """The study's chosen questions. Raises InputError with the line of a file."""
-    asked = loaded.study.questions
+def sets_of(loaded: LoadedStudy) -> tuple[StudySet, ...]:
+    """The study's sets, each with its chosen questions. Raises InputError with the file's line."""
+    study = loaded.study
+    written = [asked.source for asked in study.questions if asked.name is None]
+    made = iter(set_names(written))
+    own = {asked.name for asked in study.questions} - {None}
+    names = [asked.name or next(made) for asked in study.questions]
+    if twice := next((name for name in names if name in own and names.count(name) > 1), None):
+        where, remedy = loaded.where("questions"), "write name: for each of them"
+        raise InputError(f"two sets are called {twice}", where=where, remedy=remedy)
+    sets = [
+        StudySet(name, _questions(loaded, n), asked.epochs)
+        for n, (name, asked) in enumerate(zip(names, study.questions, strict=True))
+    ]
+    with refusals_name("questions"):
+        check_different(sets)
+    for named in sets:
+        with refusals_name(f"set {named.name!r}" if len(sets) > 1 else ""):
+            _check_task(loaded, named.questions.task)
+            _check_put(loaded, named.questions)
+    return tuple(sets)
+
+
+def _questions(loaded: LoadedStudy, number: int) -> QuestionSet:
+    asked = loaded.study.questions[number]
     source, file = question_source(asked.source, loaded.folder)
+
+    def where(key: str) -> str:
+        return loaded.where(*set_place(number, loaded.lines, key))
+
     try:
         task = None if asked.task is None else get_task(asked.task).name
     except InputError as error:
-        where = loaded.where("questions", "task")
-        raise InputError(error.what, where=where, remedy=error.remedy) from None
+        raise InputError(error.what, where=where("task"), remedy=error.remedy) from None
     try:
         questions = load_questions(
             source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(task)
@@ -115,19 +144,15 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
         if file is not None and error.where and error.where.startswith(str(file)):
             raise
         of_fields = error.where and error.where.startswith(OPTION)
-        where = loaded.where("questions", "fields" if of_fields else "source")
-        raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
+        at = where("fields" if of_fields else "source")
+        raise InputError(f"questions: {error.what}", where=at, remedy=error.remedy) from None
     questions = replace(questions, task=task or questions.task)
-    _check_task(loaded, questions.task)
-    chosen = asked.selection(_ids(loaded))
+    chosen = asked.selection(_ids(loaded, asked.ids))
     try:
-        questions = chosen.of(questions)
+        return chosen.of(questions)
     except InputError as error:
         key = "ids" if asked.ids is not None else "limit"
-        where = loaded.where("questions", key)
-        raise InputError(error.what, where=where, remedy=f"correct {key}") from None
-    _check_put(loaded, questions)
-    return questions
+        raise InputError(error.what, where=where(key), remedy=f"correct {key}") from None
 
 
 def _check_task(loaded: LoadedStudy, task: str) -> None:
@@ -162,8 +187,7 @@ def _check_put(loaded: LoadedStudy, questions: QuestionSet) -> None:
             raise InputError(problem, where=where, remedy=error.remedy) from None
 
 
-def _ids(loaded: LoadedStudy) -> Sequence[str] | None:
-    ids = loaded.study.questions.ids
+def _ids(loaded: LoadedStudy, ids: Sequence[str] | str | None) -> Sequence[str] | None:
     if not isinstance(ids, str):
         return ids
     path: Path = absolute(ids, loaded.folder)

@@ -159,6 +159,8 @@ def _section(section: StudySection, nodes: tuple[str, ...]) -> type[BaseModel]:
     return model
 
 
+MAX_SET_NAME = 36
+_NAME = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
 Design = Literal["vary", "factorial"]
 MAX_NAME = 80
 
@@ -167,14 +169,22 @@ _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 class Questions(QuestionOptions):
     """A question set, as for `run --questions`, and which part of it: `ids` are these or a file of
-    them, one a line."""
+    them, one a line. `name`: what it is called among several."""
 
     model_config = _STRICT
 
     source: Text
+    name: str | None = Field(default=None, pattern=_NAME, max_length=MAX_SET_NAME)
     fields: Mapping[str, Text] = Field(default={})
     separator: Text | None = None
     ids: Texts | Text | None = Field(default=None, union_mode="left_to_right")
+
+
+def _sets(value: Any) -> list[Any]:
+    sets = value if isinstance(value, list | tuple) else [value]
+    if not sets:
+        raise PydanticCustomError("study", "names no set", {"remedy": _MISSING["questions"]})
+    return [{"source": each} if isinstance(each, str) else each for each in sets]
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,7 +225,7 @@ _Combinations = Annotated[tuple[Mapping[str, Value], ...], PlainValidator(_left_
 
 
 class Study(ScoreOptions, CostOptions):
-    """A base system, what is varied about it, and the questions that all systems answer.
+    """A base system, what is varied about it, and the sets of questions that all systems answer.
 
     `base` and `factors` use the words of `runs/studies/study.py`. Where a factor does not name
     the value that `base` gives, that value comes first; where `base` gives none, the factor's first
@@ -230,11 +240,8 @@ class Study(ScoreOptions, CostOptions):
 
     model_config = _STRICT
 
-    name: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=MAX_NAME)
-    questions: Annotated[
-        Questions,
-        BeforeValidator(lambda value: {"source": value} if isinstance(value, str) else value),
-    ]
+    name: str = Field(pattern=_NAME, max_length=MAX_NAME)
+    questions: Annotated[tuple[Questions, ...], BeforeValidator(_sets), Field(strict=False)]
     nodes: Mapping[str, Text] = Field(default={})
     base: _Settings = Field(default={})
     factors: _Factors
@@ -274,9 +281,9 @@ def first_error(
     problems = error.errors(include_url=False)
     problem = min(
         problems,
-        key=lambda each: (each["type"] == "missing", line_of(lines, _place(each["loc"]))),
+        key=lambda each: (each["type"] == "missing", line_of(lines, _place(each["loc"], lines))),
     )
-    place, kind = _place(problem["loc"]), problem["type"]
+    place, kind = _place(problem["loc"], lines), problem["type"]
     if kind == "extra_forbidden":
         return _unknown(place, list(nodes))
     if kind == "missing":
@@ -315,10 +322,18 @@ _BOUNDS = {
 }
 
 
-def _place(loc: Sequence[int | str]) -> KeyPath:
-    if loc[:2] == ("questions", "ids"):  # a union, whose alternatives pydantic names in between
-        return (*loc[:2], *(part for part in loc[2:] if isinstance(part, int)))
-    return tuple(loc)
+def _place(loc: Sequence[int | str], lines: Mapping[KeyPath, int]) -> KeyPath:
+    if loc[0] != "questions" or len(loc) == 1:
+        return tuple(loc)
+    _, number, *rest = loc
+    if rest[:1] == ["ids"]:  # a union, whose alternatives pydantic names in between
+        rest = ["ids", *(part for part in rest if isinstance(part, int))]
+    return set_place(int(number), lines, *rest)
+
+
+def set_place(number: int, lines: Mapping[KeyPath, int], *keys: str | int) -> KeyPath:
+    """The place of a set of the study, or of something in it: of a single one without a number."""
+    return ("questions", number, *keys) if ("questions", 0) in lines else ("questions", *keys)
 
 
 def _named(place: KeyPath) -> str:
@@ -333,7 +348,7 @@ def _unknown(place: KeyPath, nodes: Sequence[str]) -> StudyError:
         known = [*FIELDS, MODEL_LIST, *nodes]
     elif section == ("factors",):
         noun, known = "factor", [*FACTORS, *nodes]
-    elif section == ("questions",):
+    elif section[:1] == ("questions",):
         known = list(Questions.model_fields)
     # As of the command line: --max-turns is max_turns here.
     key = name.lstrip("-").replace("-", "_")
@@ -346,7 +361,7 @@ def _elsewhere(section: KeyPath, name: str) -> str | None:
         return "all systems are scored alike: write it at the top of the file"
     if section in (("base",), ("factors",)) and name in Study.model_fields:
         return "write it at the top of the file"
-    if name in Questions.model_fields and section != ("questions",):
+    if name in Questions.model_fields and section[:1] != ("questions",):
         return "write it below questions"
     if name == MODEL_LIST and section != ("base",):
         return "write it below base"

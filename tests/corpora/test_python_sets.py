@@ -12,7 +12,7 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.runs.options import QuestionOptions
 from branchwise.runs.studies.schema import load_study
-from branchwise.runs.studies.shared import questions_of
+from branchwise.runs.studies.shared import sets_of
 
 ROWS = [
     {"id": f"q{n}", "question": f"Who made film {n}?", "answers": {"default": [f"P {n}"]}}
@@ -70,7 +70,7 @@ def test_a_command_and_a_study_draw_the_same_sample(
     }
     path = tmp_path / "s.yaml"
     path.write_text(json.dumps(study))
-    assert questions_of(load_study(path)).digest == drawn.digest
+    assert sets_of(load_study(path))[0].questions.digest == drawn.digest
     assert QuestionOptions(sample=5, limit=3).selection().of(questions) == questions.sample(5)[:3]
 
 

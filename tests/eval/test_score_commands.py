@@ -177,9 +177,7 @@ def test_a_run_of_a_study_goes_on_with_the_study(tmp_path: Path) -> None:
     path = tmp_path / "S" / "runs" / "base"
     create_run(path, RunSpec("branches", "q", "", {}, {}, "", 1, "0"), [question("q1", HEATS)])
     (tmp_path / "S" / "study.json").write_text("{}")
-    with pytest.raises(
-        InputError, match=r"continue with: branchwise ablate STUDY.yaml --out .*/S$"
-    ):
+    with pytest.raises(InputError, match=r"continue with: branchwise resume .*/S$"):
         run("report", path)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
 from branchwise.runs.studies.schema import load_study
-from branchwise.runs.studies.shared import questions_of
+from branchwise.runs.studies.shared import sets_of
 from branchwise.runs.studies.study import Study
 from support.corpora.published_sets import SAMPLES
 from support.eval.study_cases import (
@@ -124,7 +124,15 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
         ("[local_retriever]", "local_retriever", "6: tools is 'local_retriever'; write a list, as"),
         ("  expansion: [off, on]", "  tools: [local_retriever, wikisparql]",
          "9: tools is 'local_retriever'; each value of tools is a list of tools: write [["),
-        ("questions: questions.jsonl", "questions: [a]", "2: questions is a list; write keys and"),
+        ("questions: questions.jsonl", "questions: [[a]]", "2: questions is a list; write keys"),
+        ("questions: questions.jsonl", "questions: []", "2: questions names no set; write"),
+        ("questions: questions.jsonl", "questions: [questions.jsonl, {limit: 3}]",
+         "2: source is missing"),
+        ("questions: questions.jsonl", "questions:\n- questions.jsonl\n- {source: q.jsonl}",
+         "4: questions: no such file: 'q.jsonl'"),
+        ("questions: questions.jsonl",
+         "questions:\n- {source: questions.jsonl, name: a}\n- {source: questions.jsonl, name: a}",
+         "4: two sets are called a; choose another name"),
         ("questions: questions.jsonl", "questions: {limit: 3}", "2: source is missing; write"),
         ("questions: questions.jsonl", "max_cost: 3", "1: questions is missing; write questions:"),
         ("tools: [local_retriever]", "tools: [wikisparkl]", "6: unknown tool"),
@@ -303,7 +311,9 @@ def test_any_bytes_are_refused_in_one_line(parts: Path, data: bytes) -> None:
 def test_the_questions_are_those_that_are_chosen(parts: Path) -> None:
     def ids(**chosen: Any) -> list[str]:
         asked = {"source": "questions.jsonl", **chosen}
-        return [question.id for question in questions_of(load(parts, questions=asked)).questions]
+        return [
+            question.id for question in sets_of(load(parts, questions=asked))[0].questions.questions
+        ]
 
     assert ids() == ["q0", "q1", "q2", "q3", "q4"]
     assert ids(ids=["q4", "q2"]) == ["q2", "q4"]
@@ -315,7 +325,7 @@ def test_the_questions_are_those_that_are_chosen(parts: Path) -> None:
 def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(parts, monkeypatch):
     def problem(questions: Any) -> str:
         with pytest.raises(InputError) as caught:
-            questions_of(load(parts, questions=questions))
+            sets_of(load(parts, questions=questions))
         return str(caught.value)
 
     study = f"{parts}/study.yaml:"
@@ -350,14 +360,14 @@ def test_questions_of_any_form_are_read_beside_the_study(parts: Path) -> None:
     (parts / "sheet.csv").write_text("Q,Gold\nWho?,Mann; Scott\n")
     fields = {"question": "Q", "answers": "Gold"}
     asked = {"source": "csv:sheet.csv", "fields": fields, "separator": ";"}
-    [question] = questions_of(load(parts, questions=asked)).questions
+    [question] = sets_of(load(parts, questions=asked))[0].questions.questions
     assert [answer.text for answer in question.branches[0].answers] == ["Mann", "Scott"]
     for form in ("2wiki", "asqa"):
         (parts / f"{form}.json").write_text(json.dumps(SAMPLES[form]))
-        assert questions_of(load(parts, questions=f"{form}:{form}.json")).questions
+        assert sets_of(load(parts, questions=f"{form}:{form}.json"))[0].questions.questions
     splits = {"train": {}, "dev": {"7": SAMPLES["asqa"][0]}}
     (parts / "ASQA.json").write_text(json.dumps(splits))
-    assert len(questions_of(load(parts, questions="asqa:ASQA.json:dev"))) == 1
+    assert len(sets_of(load(parts, questions="asqa:ASQA.json:dev"))[0].questions) == 1
 
 
 def test_no_model_matches_answers_in_free_text_and_no_other_answers_are_graded(parts: Path) -> None:
@@ -366,21 +376,21 @@ def test_no_model_matches_answers_in_free_text_and_no_other_answers_are_graded(p
     entry = {"id": "q", "question": "?", "properties": properties, "ctxs": contexts}
     (parts / "conditions.json").write_text(json.dumps([entry]))
     asked = {"questions": "condambigqa:conditions.json", "factors": {"max_turns": [2, 3]}}
-    assert questions_of(load(parts, **asked)).task == "condambigqa"
+    assert sets_of(load(parts, **asked))[0].questions.task == "condambigqa"
     with pytest.raises(InputError, match=r"study\.yaml:13: the task condambigqa is not matched by"):
-        questions_of(load(parts, **asked, matcher="llm:openai:gpt-6-luna"))
+        sets_of(load(parts, **asked, matcher="llm:openai:gpt-6-luna"))
     graded = load(parts, judge="openai:gpt-6-luna", variant="rewrite-code")
     with pytest.raises(InputError, match=r"study\.yaml:14: the task branches has no variant 'rew"):
-        questions_of(graded)
+        sets_of(graded)
     grades = load(parts, judge="openai:gpt-6-luna", judge_pairs="aligned")
     with pytest.raises(InputError, match=r"study\.yaml:1\d: the task branches is not graded"):
-        questions_of(grades)
+        sets_of(grades)
     with pytest.raises(InputError, match=r"study\.yaml:\d+: the variant .* graded; name a judge"):
-        questions_of(load(parts, **asked, variant="rewrite-code"))
+        sets_of(load(parts, **asked, variant="rewrite-code"))
     with pytest.raises(
         InputError, match=r"no variant 'subsequence'; its variants are one-to-one, "
     ):
-        questions_of(load(parts, **asked, judge="openai:gpt-6-luna", variant="subsequence"))
+        sets_of(load(parts, **asked, judge="openai:gpt-6-luna", variant="subsequence"))
 
 
 def test_a_study_is_read_from_any_folder(parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:

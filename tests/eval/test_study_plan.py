@@ -17,7 +17,7 @@ from branchwise.runs.costs.prices import Price, Prices
 from branchwise.runs.estimates import Expected, Sample, pilot_ids, together
 from branchwise.runs.experiment import run
 from branchwise.runs.studies.plan import Bound, StudyPlan, plan_of
-from branchwise.runs.studies.shared import questions_of
+from branchwise.runs.studies.shared import sets_of
 from support.by_role import by_role, counts, role_of
 from support.chat_server import Answer, calls, say
 from support.eval.study_cases import KG, QUESTIONS, load
@@ -35,7 +35,7 @@ ASKED = {"source": "questions.jsonl", "epochs": 2}
 def plan(parts: Path, **changes: Any) -> StudyPlan:
     """`openai:mine` costs 1 USD for a million tokens of input and 10 of output."""
     loaded = load(parts, **{"base": BASE, "questions": ASKED, "prices": "prices.yaml", **changes})
-    return plan_of(loaded, loaded.systems(), questions_of(loaded), loaded.prices())
+    return plan_of(loaded, loaded.systems(), sets_of(loaded), loaded.prices())
 
 
 def shown(found: StudyPlan, width: int = 80) -> str:
@@ -205,9 +205,9 @@ def test_no_run_takes_more_than_its_plan_says(parts, tmp_path, chat_server, budg
         **({} if "tools" in budget else {"extraction_by": "passage"}),
     }  # fmt: skip
     loaded = load(parts, base=base, factors={"seed": [1, 2]}, prices="prices.yaml")
-    systems, questions = loaded.systems(), questions_of(loaded)
+    systems, questions = loaded.systems(), sets_of(loaded)
     planned = plan_of(loaded, systems, questions, loaded.prices()).systems[0]
-    run(questions, systems[0].system, out=tmp_path / "run")
+    run(questions[0].questions, systems[0].system, out=tmp_path / "run")
 
     asked = counts(chat_server.requests)
     for role, number in asked.items():

@@ -13,7 +13,7 @@ import pytest
 from branchwise.graphs.system import Budget
 from branchwise.runs.studies.plan import plan_of
 from branchwise.runs.studies.schema import load_study
-from branchwise.runs.studies.shared import questions_of
+from branchwise.runs.studies.shared import sets_of
 
 STUDIES = Path(__file__).parents[2] / "examples" / "studies"
 NAMES = sorted(path.name for path in STUDIES.glob("*.yaml"))
@@ -54,7 +54,7 @@ def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
 def test_every_example_loads_with_what_its_comment_makes(root: Path, name: str) -> None:
     loaded = load_study(root / "examples" / "studies" / name)
     assert loaded.study.name == Path(name).stem
-    plan = plan_of(loaded, loaded.systems(), questions_of(loaded), loaded.prices())
+    plan = plan_of(loaded, loaded.systems(), sets_of(loaded), loaded.prices())
     assert len(plan.systems) == SYSTEMS.get(name, 4)
     if loaded.study.max_cost is not None:
         # What --max-cost needs: a price for every model, a bound for every reply.
@@ -70,9 +70,9 @@ def test_conditional_answers_are_asked_for_in_fifteen_settings(root: Path) -> No
     assert strategies == [(0, "off"), (1, "off"), (1, "steps")]
     assert len({one.asked("hints") for one in systems}) == 5
     assert {one.decoding.temperature for one in systems} == {0}
-    questions = questions_of(loaded)
-    assert len(questions) == 180
-    plan = plan_of(loaded, loaded.systems(), questions, loaded.prices())
+    sets = sets_of(loaded)
+    assert [len(asked.questions) for asked in sets] == [180]
+    plan = plan_of(loaded, loaded.systems(), sets, loaded.prices())
     # One answer and one repair for each of 180 questions.
     assert all(dict(one.calls) == {"agent": 360} for one in plan.systems)
     assert plan.at_most.cost is not None

@@ -36,6 +36,7 @@ from branchwise.runs.on_ray.messages import Opening, WorkerSystem
 from branchwise.runs.on_ray.worker import Worker, laid_out, sources_of
 from branchwise.runs.store import open_run
 from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
+from branchwise.runs.studies.sets import StudySet
 from branchwise.runs.studies.systems import NamedSystem
 from support import TESTS
 from support.chat_server import Answer, Body, ChatServer, call, fail, hang, say
@@ -190,7 +191,7 @@ def test_a_study_with_plugins_a_graph_and_an_mcp_server_is_that_of_one_process(
     design = StudyDesign(
         "two",
         systems,
-        load_questions(str(question_file(QUESTIONS))),
+        (StudySet("questions", load_questions(str(question_file(QUESTIONS)))),),
         scoring=ScoringChoice(metrics=(f"{plugins}:texts",)),
     )
     chat_server.play(by_turns)

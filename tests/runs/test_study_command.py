@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.commands import ablate as ablate_module
+from branchwise.commands import studies as studies_module
 from support.chat_server import fail
 from support.runs.studies import reply
 
@@ -130,6 +130,6 @@ def test_more_systems_than_open_files_are_refused(monkeypatch):
     import resource
 
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 256))
-    ablate_module._check_open_files(20)
-    with pytest.raises(InputError, match="40 systems need 344 open files"):
-        ablate_module._check_open_files(40)
+    studies_module._check_open_files(20)
+    with pytest.raises(InputError, match="40 runs need 344 open files"):
+        studies_module._check_open_files(40)

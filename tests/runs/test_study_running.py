@@ -113,7 +113,7 @@ def test_a_system_that_cannot_start_stops_all_before_anything_is_made(
     broken = last.system.model_copy(update={"retriever": "flat"})
     flat = replace(last, name="flat", slug="flat", system=broken, changes={"retriever": "flat"})
     systems = [*others, flat]
-    design = design_of(design.questions.source, systems)
+    design = design_of(design.sets[0].questions.source, systems)
     with pytest.raises(InputError, match="system 'flat': the corpus has no index 'flat'"):
         run_study(design, tmp_path / "S")
     assert chat_server.requests == []
@@ -125,13 +125,13 @@ def test_another_study_in_the_folder_is_refused_with_what_differs(
 ):
     run_study(design, tmp_path / "S")
     base, *others = design.systems
-    fewer = design_of(design.questions.source, [base, *others[:2]])
+    fewer = design_of(design.sets[0].questions.source, [base, *others[:2]])
     with pytest.raises(InputError, match=r"contains another study: systems only there: k=1"):
         run_study(fewer, tmp_path / "S")
-    changed = design_of(design.questions.source, four_systems(make_system(seed=4)))
+    changed = design_of(design.sets[0].questions.source, four_systems(make_system(seed=4)))
     with pytest.raises(InputError, match=r"systems changed: base, \+expansion, \+extraction and 1"):
         run_study(changed, tmp_path / "S")
-    twice = design_of(design.questions.source, design.systems, epochs=2)
+    twice = design_of(design.sets[0].questions.source, design.systems, epochs=2)
     with pytest.raises(InputError, match=r"the epochs \(1 there, 2 here\)"):
         run_study(twice, tmp_path / "S")
     more = design_of(question_file(7), design.systems)
@@ -144,7 +144,7 @@ def test_a_server_that_moved_is_the_same_study(design, make_system, tmp_path):
     moved = make_system().model_copy(
         update={"model": make_system().model.replace("127.0.0.1", "localhost")}
     )
-    again = design_of(design.questions.source, four_systems(moved))
+    again = design_of(design.sets[0].questions.source, four_systems(moved))
     assert run_study(again, tmp_path / "S").state.here == 0
 
 

@@ -105,7 +105,7 @@ def test_what_costs_nothing_needs_no_money(design, prices, tmp_path):
         replace(named, system=named.system.model_copy(update={"model": "offline"}))
         for named in design.systems
     ]
-    free = design_of(design.questions.source, systems)
+    free = design_of(design.sets[0].questions.source, systems)
     state = run_study(free, tmp_path / "S", StudyPace(max_cost=0.01, prices=prices)).state
     assert (state.done, state.stopped) == (24, None)
 

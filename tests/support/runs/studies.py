@@ -1,6 +1,9 @@
 """Studies in tests: four systems that ask the scripted server, and what it says to them."""
 
 import json
+import os
+import signal
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +12,7 @@ from branchwise.graphs.system import System
 from branchwise.runs.store import open_run
 from branchwise.runs.studies.folder import StudyFolder
 from branchwise.runs.studies.running import StudyDesign
+from branchwise.runs.studies.sets import StudySet
 from branchwise.runs.studies.systems import NamedSystem
 from support.by_role import role_of, says_of_each
 from support.chat_server import Answer, Body, call, say
@@ -36,8 +40,11 @@ def four_systems(base: System) -> tuple[NamedSystem, ...]:
     )
 
 
-def design_of(questions: object, systems: Sequence[NamedSystem], **more: object) -> StudyDesign:
-    return StudyDesign("four", tuple(systems), load_questions(str(questions)), **more)
+def design_of(
+    questions: object, systems: Sequence[NamedSystem], epochs: int = 1, **more: object
+) -> StudyDesign:
+    asked = StudySet("questions", load_questions(str(questions)), epochs)
+    return StudyDesign("four", tuple(systems), (asked,), **more)
 
 
 def number_of(body: Body) -> int:
@@ -75,6 +82,28 @@ class Counting:
     def __call__(self, body: Body) -> Answer:
         self.requests += 1
         return reply(body)
+
+
+class Killer(Counting):
+    """Answers requests and kills the process that sends them at the chosen one."""
+
+    def __init__(self):
+        super().__init__()
+        self.process = self.left = None
+        self.started = threading.Event()
+
+    def aim(self, process, requests):
+        """Kill `process` when it has sent this many requests (never where None)."""
+        self.process, self.left = process, requests
+        self.started.set()
+
+    def __call__(self, body):
+        self.started.wait()
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                os.kill(self.process.pid, signal.SIGKILL)
+        return super().__call__(body)
 
 
 def outcomes(folder: StudyFolder) -> dict[str, list[tuple[str, str, object]]]:

@@ -14,10 +14,11 @@ import pytest
 
 from branchwise import score
 from branchwise.base.errors import InputError
+from branchwise.corpora.questions import QuestionSet
 from branchwise.runs.scoring.score import score_answers
 from branchwise.runs.store import RunStore, create_run, open_run
 from branchwise.runs.store.connection import DATABASE
-from branchwise.runs.studies.folder import StudyFolder, StudyRecord, SystemRecord
+from branchwise.runs.studies.folder import SetRecord, StudyFolder, StudyRecord, SystemRecord
 from branchwise.ui.traces.runs import PAGE, RunView, open_runs
 from support.stores import execute
 from support.ui.written_runs import failure, make_run, outcome, question, spec, writing
@@ -426,17 +427,23 @@ def test_a_folder_is_opened_once_and_names_are_told_apart(tmp_path):
 
 
 def test_a_studys_folder_stands_for_its_runs(tmp_path):
-    shared = {"changes": {}, "system": {}, "digest": spec().system_digest, "model": "m"}
+    shared = {"changes": {}, "system": {}, "digest": spec().system_digest, "model": "m", "set": "q"}
+    asked = SetRecord(
+        name="q", task="branches", source="q", questions_digest=spec().questions_digest, epochs=1
+    )
     systems = [
         SystemRecord(name=name, slug=slug, setting=name, base="the base", **shared)
         for name, slug in (("the base", "base"), ("+ expand", "expand"))
     ]
     record = StudyRecord(
-        version="0", name="s", task="branches", source="q",
-        questions_digest=spec().questions_digest, epochs=1, systems=tuple(systems),
-    )  # fmt: skip
+        version="0",
+        name="s",
+        sets=(asked,),
+        systems=tuple(systems),
+    )
     folder = StudyFolder.create(tmp_path / "study", record)
-    folder.fill({"base": spec(), "expand": spec()}, [question(1)])
+    questions = QuestionSet("q", "branches", (question(1),), asked.questions_digest)
+    folder.fill({"base": (spec(), questions), "expand": (spec(), questions)})
     opened = open_runs([tmp_path / "study", folder.run_path("base")])
     for view, name in zip(opened, ("the base", "+ expand"), strict=True):
         assert (view.name, view.summary().name) == (name, name)
