@@ -36,6 +36,12 @@ FailureKind = Literal[
     "not_recorded",
 ]
 CUT = "cut at the token limit"
+ENDED: Mapping[str, str] = {
+    "length": CUT,
+    "refusal": "refused to answer",
+    "content_filter": "filtered by the server",
+}
+"""What a run tells of replies that ended so, after their number."""
 REASONING_ONLY = "with all of it in the reasoning: look at the server's reasoning parser"
 BY_RESPONSES = "by the Responses API, the others by chat completions"
 TEXT_CALLS = "tool calls written as text: --tool-protocol text"
@@ -78,8 +84,8 @@ class Completion:
     @property
     def remark(self) -> str | None:
         """What a run tells of replies that ended so, after their number; None of a usual one."""
-        if self.finish == "length":
-            return CUT
+        if self.finish in ENDED:
+            return ENDED[self.finish]
         if self.finish == "unknown":
             named = f"for the unknown reason {self.reason!r}" if self.reason else "without a reason"
             return f"ended {named}"

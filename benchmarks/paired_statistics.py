@@ -12,7 +12,8 @@ standard errors is marked `*`. Then other kinds of interval on the same data, an
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from simulated_pairs import EPOCHS, KINDS, Kind, Values, recall
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.comparison import compare
+from branchwise.eval.effects import Cell, effects
 from branchwise.eval.paired_tests import random_flips
 from branchwise.eval.scores import SUBSETS, Counts, ItemScore, Scorer, Scores
 
@@ -60,6 +62,7 @@ def main() -> None:
         sets = options.sets if questions <= LARGE else options.sets // 4
         off += sum(show_rates(kind, questions, max(AT_ONCE, sets)) for kind in KINDS)
     print(f"\nrates off by more than three standard errors, the last two kinds aside: {off}")
+    show_effects([n for n in (20, *options.questions, 400) if n <= LARGE], options.sets // 4)
     show_intervals([n for n in options.questions if n <= LARGE], options.sets // 2)
     show_costs()
     print(f"{time.perf_counter() - began:.0f} s, {time.process_time():.0f} s of processor time")
@@ -133,6 +136,43 @@ def attainable(differences: NDArray[np.float64], steps: int | None) -> float:
     centre = len(chances) // 2
     tails = np.cumsum(chances[: centre + 1]) * 2
     return float(tails[tails <= LEVEL].max(initial=0.0))
+
+
+TRUE_EFFECTS = {("a",): 0.15, ("b",): 0.1, ("c",): 0.0, ("a", "b"): 0.1}
+"""Of means .1 a + .05 b + .1 a b higher than the base's; interactions with c are 0."""
+
+
+def show_effects(sizes: Sequence[int], sets: int) -> None:
+    """Print how often intervals of a 2 x 2 x 2 study cover, and tests of what is 0 reject."""
+    systems = [dict.fromkeys(names, "") for n in range(4) for names in combinations("abc", n)]
+    print(
+        f"\neffects of 2 x 2 x 2 systems{'n':>6}{'main':>9}{'two':>8}{'three':>8}{'rejected':>10}"
+    )
+    for name, gold in (("recall of 5 answers", 5), ("EM", 1)):
+        for questions in sizes:
+            covered: dict[int, list[bool]] = {1: [], 2: [], 3: []}
+            rejected: list[bool] = []
+            for seed in range(max(1, sets // AT_ONCE)):
+                rng = np.random.default_rng([seed, questions])
+                size = (AT_ONCE, questions)
+                easy = np.where(rng.random(size) < 0.7, 0.05, 0.6)
+                helped = 2 * (rng.random(size) < 0.5)  # some questions gain by a, and others not
+                cells = []
+                for own in systems:
+                    a, b = "a" in own, "b" in own
+                    chance = easy + 0.1 * a * helped + 0.05 * b + 0.1 * a * b
+                    found = rng.binomial(gold, chance) / gold
+                    cells.append(Cell({key: key for key in own}, scores_of(found[None])))
+                metrics = [f"set {n}" for n in range(AT_ONCE)]
+                for effect in effects({"": cells}, metrics, ["all"]):
+                    truth = TRUE_EFFECTS.get(effect.changes, 0.0)
+                    low, high = effect.low or 0.0, effect.high or 0.0
+                    is_covered = low - ROUNDING <= truth <= high + ROUNDING
+                    covered[len(effect.changes)].append(is_covered)
+                    if not truth and effect.p is not None:
+                        rejected.append(effect.p <= LEVEL)
+            shares = "".join(f"{np.mean(own):8.1%}" for own in covered.values())
+            print(f"{name:<27}{questions:>6} {shares}{np.mean(rejected):>10.1%}", flush=True)
 
 
 def show_costs() -> None:

@@ -108,8 +108,8 @@ def pair_questions(base: Scores, other: Scores, metrics: Sequence[str], subset: 
     sets = {row.id: row.set for row in ours if row.id in common}
     return Pairs(
         tuple(metrics),
-        _columns(ours, common, metrics),
-        _columns(theirs, common, metrics),
+        question_columns(ours, common, metrics),
+        question_columns(theirs, common, metrics),
         len(in_base - common),
         len(in_other - common),
         tuple(sets[id] for id in sorted(sets)),
@@ -127,10 +127,11 @@ def check_same_questions(base: Scores, other: Scores) -> None:
             raise InputError(problem, remedy="compare runs over the same questions")
 
 
-def _columns(
+def question_columns(
     rows: Sequence[ItemScore], common: set[str], metrics: Sequence[str]
 ) -> "NDArray[np.float64]":
-    """float64 [metrics, questions], questions sorted by id so that no order changes a draw."""
+    """Means over epochs of the questions in `common`: float64 [metrics, questions], NaN where
+    unscored; sorted by id, so that no order changes a draw."""
     import numpy as np
 
     chosen = sorted((row for row in rows if row.id in common), key=lambda r: (r.id, r.epoch))
@@ -149,29 +150,44 @@ class PairedTest:
 
 def paired_tests(pairs: Pairs, *, seed: int = 0, flips: int = FLIPS) -> list[PairedTest | None]:
     """A test for each metric; None for fewer than two questions. Values that are all 0 or 1 get the
-    exact McNemar test; others the permutation test of the mean difference, exact where at most 16
-    questions differ, else with `flips` random sign vectors, the same ones for all metrics. Without
-    any difference p is 1."""
+    exact McNemar test; others that of `flip_tests`. Without any difference p is 1."""
+    import numpy as np
+
+    tests: dict[int, PairedTest | None] = {}
+    for row, change in enumerate(pairs.differences):
+        paired = ~np.isnan(change)
+        if np.isin([pairs.base[row][paired], pairs.other[row][paired]], (0.0, 1.0)).all():
+            p = mcnemar(int((change > 0).sum()), int((change < 0).sum()))
+            tests[row] = PairedTest("McNemar", p) if paired.sum() > 1 else None
+    rows = [row for row in range(len(pairs.metrics)) if row not in tests]
+    flipped = flip_tests(pairs.differences[rows], seed=seed, flips=flips)
+    tests |= dict(zip(rows, flipped, strict=True))
+    return [tests[row] for row in range(len(pairs.metrics))]
+
+
+def flip_tests(
+    differences: "NDArray[np.float64]", *, seed: int = 0, flips: int = FLIPS
+) -> list[PairedTest | None]:
+    """The permutation test of each row's mean, None for fewer than two questions. `differences`:
+    float64 [rows, questions], NaN where left out. Exact where at most 16 questions differ, else
+    with `flips` random sign vectors, the same ones for all rows."""
     import numpy as np
 
     tests: list[PairedTest | None] = []
     drawn: list[int] = []
-    for row, change in enumerate(pairs.differences):
+    for row, change in enumerate(differences):
         paired = ~np.isnan(change)
         # Signs of differences that are 0 change no sum.
         changed = change[paired & (change != 0)]
         test: PairedTest | None = None
         if paired.sum() < 2:
             pass
-        elif np.isin([pairs.base[row][paired], pairs.other[row][paired]], (0.0, 1.0)).all():
-            p = mcnemar(int((changed > 0).sum()), int((changed < 0).sum()))
-            test = PairedTest("McNemar", p)
         elif len(changed) <= EXACT_UP_TO:
             test = PairedTest("exact permutation", all_flips(changed))
         else:
             drawn.append(row)
         tests.append(test)
-    p_values = random_flips(pairs.differences[drawn], seed=seed, flips=flips) if drawn else []
+    p_values = random_flips(differences[drawn], seed=seed, flips=flips) if drawn else []
     for row, p in zip(drawn, p_values, strict=True):
         tests[row] = PairedTest("permutation", p)
     return tests

@@ -14,8 +14,8 @@ from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.store import open_run
 from branchwise.runs.store.reader import QuestionMark
 from branchwise.runs.studies.folder import NamedRun, SystemRecord
-from branchwise.runs.studies.names import model_names, setting_name
-from branchwise.runs.studies.study import written_settings
+from branchwise.runs.studies.names import model_names, setting_name, system_name
+from branchwise.runs.studies.study import MODEL, written_settings
 
 _PATHS = ("corpus", "kg", "reranker")
 
@@ -83,6 +83,7 @@ def systems_of_runs(
     words = {name: written_settings(system) for name, system in settings.items()}
     first = runs[0][0]
     known = {record.name: record for record in records}
+    levels = factor_levels(records)
     systems = []
     for name, run in runs:
         model, setting = models[specs[name]], setting_name(words[first], words[name])
@@ -91,8 +92,29 @@ def systems_of_runs(
             model, setting = record.model, record.setting
             base = record.base if record.base in settings else first
         changes = _changes(dict(_flat(settings[base])), dict(_flat(settings[name])))
-        systems.append(SystemReport(name, run, changes, model, setting, base))
+        own = levels.get(name, {})
+        systems.append(SystemReport(name, run, changes, model, setting, base, own))
     return systems
+
+
+def factor_levels(records: Sequence[SystemRecord]) -> dict[str, dict[str, str]]:
+    """By system the factors that it changes, each level in the words of the system that changes
+    nothing else, if the study has one."""
+    values: dict[str, list[Any]] = {}
+    words: dict[tuple[str, str], str] = {}
+    for record in records:
+        for key, value in record.changes.items():
+            values.setdefault(key, []).append(value)
+            if [*record.changes] == [key] != [MODEL]:
+                words[key, repr(value)] = record.setting
+
+    def named(key: str, value: Any) -> str:
+        return words.get((key, repr(value))) or system_name({key: value}, {}, values)
+
+    return {
+        record.name: {key: named(key, value) for key, value in record.changes.items()}
+        for record in records
+    }
 
 
 def marks_of(runs: Sequence[tuple[str, ScoredAnswers]]) -> list[QuestionMark]:

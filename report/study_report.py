@@ -6,6 +6,7 @@ A single run is a report of one system.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -13,6 +14,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_scores import align_answers, branch_matches, gold_branches
 from branchwise.eval.comparison import Comparison, compare_each
+from branchwise.eval.effects import Cell, Effect, effects, is_factorial
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import ErrorClasses
 from branchwise.eval.errors.module_work import inert_cautions
@@ -21,6 +23,7 @@ from branchwise.eval.scores import SUBSETS, Scores, all_columns, common_columns,
 from branchwise.eval.tasks import Column, Metrics, Task
 from branchwise.report.published import Published, benchmark_of, published_beside
 from branchwise.runs.scoring.scored import Analysis, ScoredAnswers
+from branchwise.runs.studies.study import MODEL
 
 Branches = Mapping[str, tuple[str, ...]]
 """Branch name to its texts."""
@@ -112,7 +115,8 @@ def analysed_answer(
 class SystemReport:
     """A system, its run, and its `changes` of its `base` (a base's own name; by default the
     first). `model`: its agent's, in short; `setting`: its changes in words, the model aside; `set`:
-    of several question sets the one of the run, among whose systems its name is."""
+    of several question sets the one of the run, among whose systems its name is. `levels`: of a
+    study, the factors that it changes, each change in words."""
 
     name: str
     run: ScoredAnswers
@@ -121,6 +125,7 @@ class SystemReport:
     setting: str = ""
     base: str = ""
     set: str = ""
+    levels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def scores(self) -> Scores:
@@ -183,6 +188,20 @@ class StudyReport:
             and system.run.analysis.ceilings.aggregates["all"]["ceiling_retrieved"].n
         )
         return replace(self, systems=kept) if kept else None
+
+    @cached_property
+    def effects(self) -> tuple[Effect, ...]:
+        """Of the factors of a factorial study on the metrics that are means, those of each model
+        apart unless it is a factor; none where no system combines changes."""
+        is_apart = not any(MODEL in system.levels for system in self.systems)
+        is_apart &= len({system.model for system in self.systems}) > 1
+        groups: dict[str, list[Cell]] = {}
+        for system in self.systems:
+            own = Cell(system.levels, system.scores)
+            groups.setdefault(system.model if is_apart else "", []).append(own)
+        groups = {group: cells for group, cells in groups.items() if is_factorial(cells)}
+        metrics = [metric.key for metric in self.compared if not metric.total]
+        return effects(groups, metrics, self.subsets)
 
     @property
     def source_names(self) -> str:
@@ -273,6 +292,7 @@ class StudyReport:
             "comparisons": {
                 name: comparison.to_json() for name, comparison in self.comparisons.items()
             },
+            "effects": [effect.to_json() for effect in self.effects],
             "questions": [question.to_json() for question in self.questions],
         }
 

@@ -14,6 +14,7 @@ from branchwise.trace.events import (
     Extraction,
     Model,
     Node,
+    Retry,
     Start,
     Tool,
 )
@@ -49,7 +50,7 @@ class ToolCall(NamedTuple):
 @dataclass(frozen=True)
 class Conversation:
     """`calls` in the order made; `answering` is the agent's last turn, before any repair;
-    `modules`: the events of query expansion, tools, evidence extraction and nodes; `rewritten`: the
+    `modules`: of query expansion, tools, evidence extraction, nodes and retries; `rewritten`: the
     last node's that put another text in the place of what the agent answered."""
 
     calls: tuple[ToolCall, ...] = ()
@@ -91,7 +92,7 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
         count += 1
         body, turn = event.body, turns[-1]
         tokens += body.tokens
-        if isinstance(body, Tool | Extraction | Node | Expansion):
+        if isinstance(body, Tool | Extraction | Node | Expansion | Retry):
             modules.append(event)
         match body:
             case Tool():

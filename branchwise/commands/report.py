@@ -196,12 +196,14 @@ def _systems(
 
 
 def print_aggregates(by_set: Mapping[str, Sequence[SystemReport]]) -> None:
-    """Print the aggregates of scored runs and their changes, one entry per run; of several sets
-    also one per system, of all sets together."""
+    """Print the aggregates of scored runs and their changes, one entry per run; the effects of a
+    factorial study stand with the system that changes nothing. Of several sets also one entry per
+    system, of all sets together."""
     summaries: list[dict[str, object]] = []
     for set_name, systems in by_set.items():
         same_task = len({system.scores.scorer.task for system in systems}) == 1
         compared = compare_with_bases(systems) if same_task else {}
+        effects = StudyReport.beside(systems).effects if same_task else ()
         several = len({system.base for system in systems}) > 1
         for system in systems:
             name = system.name
@@ -209,7 +211,9 @@ def print_aggregates(by_set: Mapping[str, Sequence[SystemReport]]) -> None:
             change = compared[name].to_json() if name in compared else None
             about = {"name": name, **({"set": set_name} if set_name else {})}
             about |= {**(of if several else {}), "path": str(system.run.path)}
-            summaries.append({**about, **_summary(system.run), "comparison": change})
+            own = [] if system.levels else [e for e in effects if e.group in ("", system.model)]
+            told = {"effects": [effect.to_json() for effect in own]} if own else {}
+            summaries.append({**about, **_summary(system.run), "comparison": change, **told})
     print_json([*summaries, *JoinedReport.of(by_set).to_json()])
 
 

@@ -46,10 +46,11 @@ from branchwise.report.tables.joined import joined_tables
 from branchwise.report.terminal.cells import plain
 from branchwise.report.terminal.console import console, error_console, print_json
 from branchwise.report.terminal.costs import demand_line
+from branchwise.report.terminal.overview import study_changes
 from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.report.terminal.report_table import with_notes
 from branchwise.report.terminal.run_notes import check_line, failure_lines, in_vain_lines
-from branchwise.report.terminal.run_report import predictions_report, run_report, study_summary
+from branchwise.report.terminal.run_report import predictions_report, run_report
 from branchwise.runs.costs.prices import Prices, keep_prices, prices_of
 from branchwise.runs.options import JudgingOptions
 from branchwise.runs.scoring.score import (
@@ -286,7 +287,7 @@ def print_runs(
     for table in run_report(systems, by, full=full, published=published):
         console().print(table)
     if len(systems) > 1 and len({system.scores.scorer.task for system in systems}) == 1:
-        for part in study_summary(systems):
+        for part in study_changes(systems, full=full):
             console().print(part)
 
 

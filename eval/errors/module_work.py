@@ -16,7 +16,7 @@ from branchwise.eval.judging.settle import Settled
 from branchwise.graphs import list_replies
 from branchwise.graphs.extraction import replies
 from branchwise.graphs.pipeline import CLARIFICATION, OPTION_ANSWERS, VERDICT
-from branchwise.trace.events import Event, Expansion, Extraction, Node, Tool
+from branchwise.trace.events import Event, Expansion, Extraction, Node, Retry, Tool
 from branchwise.trace.parts import Dropped, Extracted
 
 MAX_NAME_CHARS, MAX_ERROR_CHARS = 64, 500
@@ -63,7 +63,7 @@ class NodeWork:
         return cls(1, failed=1, first_error=error[:MAX_ERROR_CHARS])
 
 
-W = TypeVar("W", NodeWork, ToolWork)
+W = TypeVar("W", NodeWork, ToolWork, Counter[str])
 
 
 def _by_name(work: Iterable[tuple[str, W]]) -> dict[str, W]:
@@ -216,12 +216,14 @@ C = TypeVar("C", bound=_Counts)
 @dataclass(frozen=True)
 class ModuleWork:
     """The work of an item or a run; None of a module that left no record. `nodes` and `tools`: that
-    of plug-ins' nodes and of tools by their names, in order."""
+    of plug-ins' nodes and of tools by their names, in order. `resent`: by role the requests that
+    failed and were sent again, by kind of failure."""
 
     expansion: ExpansionWork | None = None
     extraction: ExtractionWork | None = None
     nodes: Mapping[str, NodeWork] = field(default_factory=dict)
     tools: Mapping[str, ToolWork] = field(default_factory=dict)
+    resent: Mapping[str, Counter[str]] = field(default_factory=dict)
 
     def __add__(self, other: "ModuleWork") -> "ModuleWork":
         return ModuleWork(
@@ -229,6 +231,7 @@ class ModuleWork:
             _sum(self.extraction, other.extraction),
             _by_name((*self.nodes.items(), *other.nodes.items())),
             _by_name((*self.tools.items(), *other.tools.items())),
+            _by_name((*self.resent.items(), *other.resent.items())),
         )
 
     def of_system(self, system: Mapping[str, Any], identity: object = None) -> "ModuleWork":
@@ -248,6 +251,8 @@ class ModuleWork:
         for key, works in (("nodes", self.nodes), ("tools", self.tools)):
             if works:
                 record[key] = {name: {**vars(work)} for name, work in works.items()}
+        if self.resent:
+            record["sent_again"] = {role: dict(kinds) for role, kinds in self.resent.items()}
         return record
 
 
@@ -266,7 +271,16 @@ def module_work(events: Iterable[Event]) -> ModuleWork:
         ExtractionWork.of(extractions) if extractions else None,
         _by_name((node.name[:MAX_NAME_CHARS], NodeWork.of(node)) for node in nodes),
         _by_name((name[:MAX_TOOL_CHARS], work) for name, work in tools),
+        _by_name(
+            (body.role[:MAX_NAME_CHARS], Counter([_kind(body.kind)]))
+            for body in bodies
+            if isinstance(body, Retry)
+        ),
     )
+
+
+def _kind(failure: str) -> str:
+    return failure if failure in _KINDS else OTHER
 
 
 def total_work(works: Iterable[ModuleWork]) -> ModuleWork:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from branchwise.base.numbers import interval, signed
 from branchwise.eval.comparison import Comparison, ScoreDifference
+from branchwise.eval.effects import Effect
 from branchwise.eval.tasks import Column
 from branchwise.eval.tasks.task import capital
 from branchwise.report.figures.drawing import (
@@ -71,16 +72,20 @@ def change_grid(report: StudyReport) -> ModelGrid[Comparison] | None:
 @dataclass(frozen=True)
 class ChangeFigure:
     """Differences to the base in one metric: a row a system, each with those of its subsets.
-    `setting`: the one that all are of, where rows are models."""
+    `setting`: the one that all are of, where rows are models. `of_effects`: a row an effect of a
+    factorial study instead."""
 
     metric: Column
-    rows: tuple[tuple[str, tuple[ScoreDifference, ...]], ...]
+    rows: tuple[tuple[str, tuple[ScoreDifference | Effect, ...]], ...]
     setting: str = ""
+    of_effects: bool = False
 
     @property
     def title(self) -> str:
         if self.setting:
             return f"{self.setting}: change of {self.metric.name}"
+        if self.of_effects:
+            return f"{capital(self.metric.name)}: effects of the factors"
         return f"{capital(self.metric.name)}: change against the base"
 
 
@@ -90,6 +95,22 @@ def change_figures(report: StudyReport) -> list[ChangeFigure]:
     named = [(s.name, compared[s.name]) for s in report.systems if s.name in compared]
     figures = [_figure(report, metric, named) for metric in report.compared]
     return [figure for figure in figures if any(differences for _, differences in figure.rows)]
+
+
+def effect_figures(report: StudyReport) -> list[ChangeFigure]:
+    """One for each metric that a factorial study has effects on."""
+    rows: dict[str, dict[str, list[Effect]]] = {}
+    for effect in report.effects:
+        if effect.subset in report.parts and effect.difference is not None:
+            name = f"{effect.group}: {effect.name}" if effect.group else effect.name
+            rows.setdefault(effect.metric, {}).setdefault(name, []).append(effect)
+    return [
+        ChangeFigure(
+            metric, tuple((n, tuple(own)) for n, own in rows[metric.key].items()), "", True
+        )
+        for metric in report.compared
+        if metric.key in rows
+    ]
 
 
 def model_change_figures(report: StudyReport) -> list[list[ChangeFigure]]:
@@ -137,10 +158,14 @@ _APART = 0.16
 _MEANING = (
     "difference of the means over the questions that both have, with Student's paired 95% interval."
 )
+_EFFECTS = (
+    "mean difference over the other factors' levels; of changes joined by ×, the whole difference "
+    "of differences; Student's 95% interval of the contrast within questions."
+)
 
 
 def draw_changes(report: StudyReport, figures: Sequence[ChangeFigure]) -> Drawing:
-    """A panel a metric, a row a system, a marker a subset."""
+    """A panel a metric, a row a system or an effect, a marker a subset."""
     names = [name for name, _ in figures[0].rows]
     height = 0.7 + len(figures) * (0.25 + len(names) * row_height(names, 0.24))
     figure, rows = new_grid(height, len(figures), 1)
@@ -150,6 +175,9 @@ def draw_changes(report: StudyReport, figures: Sequence[ChangeFigure]) -> Drawin
         axes.set_title(change.metric.title)
         name_rows(axes, names)
     share_ticks(panels[-1].xaxis)
+    if figures[0].of_effects:
+        panels[-1].set_xlabel("effect")
+        return _finished("effects", "Effects of the factors", figure, report, _EFFECTS)
     base = system_name(report.base_words)
     name_x(panels[-1], f"difference to {base}")
     return _finished("changes", f"Change of each system against {base}", figure, report)
@@ -172,14 +200,16 @@ def draw_model_changes(report: StudyReport, bands: Sequence[Sequence[ChangeFigur
     return _finished("model-changes", caption, figure, report)
 
 
-def _finished(name: str, caption: str, figure: Any, report: StudyReport) -> Drawing:
+def _finished(
+    name: str, caption: str, figure: Any, report: StudyReport, meaning: str = _MEANING
+) -> Drawing:
     """With a legend, and what must be kept in mind in the caption."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], **_LOOKS[subset]) for subset in report.parts]
     add_legend(figure, handles, [report.task.questions_words(part) for part in report.parts])
     notes = [*total_notes(report), *map(one_line, report.cautions)]
-    return Drawing(name, " ".join([f"{caption}: {_MEANING}", *notes]), figure)
+    return Drawing(name, " ".join([f"{caption}: {meaning}", *notes]), figure)
 
 
 def _draw_panel(axes: "Axes", figure: ChangeFigure, report: StudyReport) -> None:

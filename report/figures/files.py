@@ -6,6 +6,7 @@ from branchwise.report.figures.changes import (
     change_figures,
     draw_changes,
     draw_model_changes,
+    effect_figures,
     model_change_figures,
 )
 from branchwise.report.figures.cost import cost_figure, draw_cost
@@ -29,6 +30,7 @@ def figure_files(report: StudyReport) -> dict[str, bytes]:
     """File name to content: SVG, PDF and PNG of each figure that there is anything for, and
     captions; the same bytes for the same report and version of matplotlib, which it loads."""
     changes, by_model = change_figures(report), model_change_figures(report)
+    effects = effect_figures(report)
     lost = [bars for subset in report.parts if (bars := losses(report, subset))]
     errors = [shares for subset in report.parts if (shares := error_shares(report, subset))]
     ways = [(subset, way) for subset in report.parts if (way := ceilings(report, subset))]
@@ -36,6 +38,7 @@ def figure_files(report: StudyReport) -> dict[str, bytes]:
     lines = [*line_figures(report), *([by_protocol] if by_protocol else [])]
     with paper_style():
         drawn = [
+            draw_changes(report, effects) if effects else None,
             draw_changes(report, changes) if changes else None,
             draw_model_changes(report, by_model) if by_model else None,
             draw_losses(report, lost) if lost else None,

@@ -9,10 +9,13 @@ from markupsafe import Markup
 
 from branchwise.base.numbers import UNKNOWN, as_text, interval, p_value, percent, signed
 from branchwise.base.text import counted
+from branchwise.eval.comparison import ScoreDifference
+from branchwise.eval.effects import Effect
 from branchwise.report.figures.changes import (
     ChangeFigure,
     change_figures,
     draw_changes,
+    effect_figures,
     model_change_figures,
     total_notes,
 )
@@ -129,14 +132,15 @@ class Figure:
 
 def figures(report: StudyReport) -> dict[str, list[Figure]]:
     """The figures of each section. Loads matplotlib."""
-    changes = [change for band in model_change_figures(report) for change in band]
+    by_model = [change for band in model_change_figures(report) for change in band]
+    changes = [*effect_figures(report), *(by_model or change_figures(report))]
     by_protocol, cost = protocol_figure(report), cost_figure(report)
     lost = losses(report, "all")
     errors = [shares for subset in report.parts if (shares := error_shares(report, subset))]
     ways = [(subset, way) for subset in report.subsets if (way := ceilings(report, subset))]
     with paper_style():
         return {
-            "changes": [_changes(report, change) for change in changes or change_figures(report)],
+            "changes": [_changes(report, change) for change in changes],
             "errors": [
                 *([_losses(report, lost)] if lost else []),
                 *(_errors(report, error) for error in errors),
@@ -178,22 +182,24 @@ def _lines(report: StudyReport, lines: Lines, drawing: Drawing) -> Figure:
 
 def _changes(report: StudyReport, change: ChangeFigure) -> Figure:
     digits = change.metric.digits
-    rows = tuple(
-        _row(
-            name,
+
+    def row(name: str, difference: ScoreDifference | Effect) -> PageRow:
+        ends = interval(difference.low, difference.high, digits)
+        cells = [
             PageCell(report.called(difference.subset)),
-            PageCell(
-                signed(difference.difference or 0.0, digits),
-                interval(difference.low, difference.high, digits),
-            ),
-            PageCell(f"{difference.higher} / {difference.lower} / {difference.same}"),
-            PageCell("" if difference.corrected_p is None else p_value(difference.corrected_p)),
-        )
-        for name, differences in change.rows
-        for difference in differences
-    )
-    first = "model" if change.setting else "system"
-    columns = (first, "questions", "change", "higher / lower / same", "test")
+            PageCell(signed(difference.difference or 0.0, digits), ends),
+        ]
+        p = difference.p_holm
+        if not isinstance(difference, Effect):
+            counts = (difference.higher, difference.lower, difference.same)
+            cells.append(PageCell(" / ".join(map(str, counts))))
+            p = difference.corrected_p
+        return _row(name, *cells, PageCell("" if p is None else p_value(p)))
+
+    rows = tuple(row(name, difference) for name, own in change.rows for difference in own)
+    first = "effect" if change.of_effects else "model" if change.setting else "system"
+    counts = () if change.of_effects else ("higher / lower / same",)
+    columns = (first, "questions", "change", *counts, "test")
     table = PageTable(change.title, columns, rows, words=(1,), notes=total_notes(report))
     drawing = draw_changes(report, [change])
     # An interval over few questions may be wider than any difference.
@@ -201,8 +207,10 @@ def _changes(report: StudyReport, change: ChangeFigure) -> Figure:
     (axes,), most = drawing.figure.axes, 1.05 * max(1.0, *ends)
     axes.set_xlim(max(-most, axes.get_xlim()[0]), min(most, axes.get_xlim()[1]))
     axes.set_xlabel(_BETTER)
-    systems = counted(len(change.rows), "system")
-    description = f"differences of {systems} to the base with 95% intervals"
+    count = len(change.rows)
+    description = f"differences of {counted(count, 'system')} to the base with 95% intervals"
+    if change.of_effects:
+        description = f"{counted(count, 'effect')} with 95% intervals"
     return _figure(report, drawing, description, table)
 
 

@@ -6,6 +6,7 @@ from branchwise.report.study_report import StudyReport
 from branchwise.report.table import Table
 from branchwise.report.tables.changes import change_tables, model_change_tables, model_tables
 from branchwise.report.tables.costs import costs_table, tools_table
+from branchwise.report.tables.effects import effect_tables
 from branchwise.report.tables.errors import error_tables, loss_tables
 from branchwise.report.tables.properties import breakdown_tables, curve_tables
 from branchwise.report.tables.protocols import crossed_tables, protocol_tables, strategy_tables
@@ -22,6 +23,7 @@ _OF_REPORTS: tuple[_Made, ...] = (
     strategy_tables,
     crossed_tables,
     published_tables,
+    effect_tables,
     model_change_tables,
     change_tables,
     error_tables,

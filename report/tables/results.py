@@ -36,16 +36,18 @@ def systems_table(report: StudyReport) -> Table:
         TableColumn("missing", "without a prediction", "count", printed=False),
         TableColumn("pending", "not ended", "count"),
     )
+    resent = [sum(k.total() for k in s.run.modules.resent.values()) for s in report.systems]
     columns = (
         system_column(),
         TableColumn("changes", "changes of the base", "text"),
         TableColumn("model", "model", "text"),
         TableColumn("scored_by", "scored by", "text"),
         *ends,
+        TableColumn("sent_again", "sent again", "count", printed=any(resent)),
         TableColumn("did_nothing", "did nothing", "text", printed=False),
     )
     rows: list[tuple[CellValue, ...]] = []
-    for system in report.systems:
+    for system, again in zip(report.systems, resent, strict=True):
         changes = ", ".join(f"{key}: {_setting(value)}" for key, value in system.changes.items())
         models = dict.fromkeys(role.model for role in system.run.costs.roles)
         inert = "; ".join(f"{part.name}: {part.how}" for part in system.run.inert.values())
@@ -56,6 +58,7 @@ def systems_table(report: StudyReport) -> Table:
                 ", ".join(models) or None,
                 scored_by(system.scores.scorer),
                 *(getattr(system.scores.counts, column.key) for column in ends),
+                again,
                 inert or None,
             )
         )

@@ -46,16 +46,16 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def drawn(table: Table, title: str = "") -> "Iterator[RenderableType]":
+def drawn(table: Table, title: str = "", *, tight: bool = False) -> "Iterator[RenderableType]":
     """A table under its title, which names the system where there is only one."""
     title = title or table.title[:1].lower() + table.title[1:]
     yield heading(title, dict.fromkeys(str(row[0]) for row in table.rows))
-    yield TableBody(table)
+    yield TableBody(table, tight)
 
 
-def with_notes(table: Table) -> "Iterator[RenderableType]":
+def with_notes(table: Table, *, tight: bool = False) -> "Iterator[RenderableType]":
     """A table under its title and over its notes."""
-    yield from drawn(table)
+    yield from drawn(table, tight=tight)
     lines = (re.sub(f"^{OF_INTERVALS}:", "Below a number:", note) for note in table.notes)
     yield notes(map(printable, lines))
 
@@ -66,9 +66,10 @@ _ANY_WIDTH = 10_000
 @dataclass(frozen=True)
 class TableBody:
     """The rows of a table; columns that a terminal has no room for stand below the first ones:
-    those of a group together, and a difference with its p."""
+    those of a group together, and a difference with its p. `tight`: with less room between them."""
 
     table: Table
+    tight: bool = False
 
     def __rich_console__(
         self, console: "Console", options: "ConsoleOptions"
@@ -89,19 +90,19 @@ class TableBody:
             group = column.group
         shown: list[str] = []
         for part in parts:
-            wider = _rows(table.with_columns([*keys, *shown, *part]))
+            wider = _rows(table.with_columns([*keys, *shown, *part]), tight=self.tight)
             if not has_groups:  # labels are folded before a column moves
                 wider.columns[0].max_width = wider.columns[0].min_width
             measured = console.measure(wider, options=options.update(max_width=_ANY_WIDTH))
             if shown and measured.maximum > options.max_width:
-                yield _rows(table.with_columns([*keys, *shown]))
+                yield _rows(table.with_columns([*keys, *shown]), tight=self.tight)
                 yield ""
                 shown = []
             shown += part
-        yield _rows(table.with_columns([*keys, *shown]))
+        yield _rows(table.with_columns([*keys, *shown]), tight=self.tight)
 
 
-def _rows(table: Table) -> "RichTable":
+def _rows(table: Table, *, tight: bool = False) -> "RichTable":
     """The rows of a table, those of a subset or system under its name where there are several."""
     *groups, label = table.key_columns
     indexes = [
@@ -118,7 +119,7 @@ def _rows(table: Table) -> "RichTable":
     # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.
     first = zip(table.columns, table.rows[0], strict=True)
     width = sum(2 * (column.digits + 2) + 1 for column, c in first if isinstance(c, Aggregate))
-    drawn = new_table(tight=width >= 6 * len("1.00–1.00"))
+    drawn = new_table(tight=tight or width >= 6 * len("1.00–1.00"))
     lines = max(head.count("\n") for head in heads)
     for head in heads:
         padded = "\n" * (lines - head.count("\n")) + head

@@ -2,23 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from branchwise.base.text import printable
 from branchwise.eval.breakdowns import groupings_of
-from branchwise.eval.comparison import summary_line
 from branchwise.eval.errors.item_errors import totals
 from branchwise.eval.grouping import META
-from branchwise.eval.scores import common_columns
 from branchwise.report.figures.losses import absent_gold
 from branchwise.report.published import Published
-from branchwise.report.study_report import StudyReport, SystemReport, compare_with_bases
+from branchwise.report.study_report import StudyReport, SystemReport
 from branchwise.report.tables import terminal_tables
 from branchwise.report.tables.properties import breakdown_change_tables, breakdown_table
 from branchwise.report.tables.protocols import BY_CONDITIONS, by_conditions_table, comparison_tables
 from branchwise.report.tables.published import published_tables
-from branchwise.report.terminal.cells import heading, indented, plain, run_name
+from branchwise.report.terminal.cells import indented, plain, run_name
 from branchwise.report.terminal.costs import cost_tables
 from branchwise.report.terminal.error_table import (
     ceiling_tables,
@@ -26,8 +23,9 @@ from branchwise.report.terminal.error_table import (
     error_tables,
     task_error_tables,
 )
+from branchwise.report.terminal.overview import FEW, overview, told_once, told_together
 from branchwise.report.terminal.report_table import drawn, headline, score_tables, with_notes
-from branchwise.report.terminal.run_notes import NOTICE, matcher_lines, module_notes
+from branchwise.report.terminal.run_notes import matcher_lines, module_notes
 from branchwise.runs.costs.usage import NO_COSTS, run_left_out, run_remarks
 from branchwise.runs.scoring.scored import ScoredAnswers
 
@@ -46,13 +44,21 @@ def run_report(
     breakdowns `by`. If not `full`, the headline metrics, how items ended, what limits the
     numbers, and where answers were lost, in a line each. `published` stands beside the scores."""
     reports = [replace(report, published=published) for report in StudyReport.by_task(systems)]
+    is_short = not full and len(systems) > FEW
     for report in reports:
         absent = absent_gold(report.by_matcher())
-        yield from _paragraph([f"{run_name(name)}: {words}" for name, words in absent])
-        yield from score_tables(report) if full else headline(report)
+        yield from _paragraph(told_once(absent) if is_short else [*map(": ".join, absent)])
+        if full:
+            yield from score_tables(report)
+        elif len(report.systems) > FEW:
+            yield from overview(report.by_matcher())
+        else:
+            yield from headline(report)
         for table in published_tables(report):
             yield from with_notes(table.as_printed())
-    for system in systems:
+    if is_short:
+        yield from told_together(systems, inert=len(reports) > 1)
+    for system in () if is_short else systems:
         run = system.run
         lines = [*map(printable, run.notes_on_calls), *matcher_lines(run.settled)]
         yield from _paragraph(lines, f"\n{run_name(system.name)}" if len(systems) > 1 else "")
@@ -60,6 +66,8 @@ def run_report(
         yield from _analysed(report.by_matcher(), by, full=full)
     if full:
         yield from cost_tables(StudyReport.beside(systems))
+    if is_short:
+        return
     # Last, where they are seen: a module that never worked leaves no other mark.
     epochs = any(row.epoch for system in systems for row in system.run.scores.items)
     works = [(system.name, system.run.modules, system.run.inert) for system in systems]
@@ -121,26 +129,3 @@ def predictions_report(
     yield from task_error_tables(report)
     if answers.costs != NO_COSTS:
         yield from cost_tables(report)
-
-
-def study_summary(systems: Sequence[SystemReport]) -> "Iterator[RenderableType]":
-    """What each system of a study changes: a line for each main metric, against its base."""
-    scores = [system.scores for system in systems]
-    own = scores[0].scorer.scored_task.shown
-    names = {column.key: column.name for column in own}
-    metrics = [column.key for column in (*own, *common_columns(scores))]
-    compared = compare_with_bases(systems, metrics=metrics, subsets=("all",))
-    bases = {system.name: system.base for system in systems}
-    for base, group in groupby(compared, lambda name: bases[name]):
-        yield heading(f"changes against {run_name(base)}", [])
-        for name in group:
-            text = plain(f"{run_name(name)}\n", "bold")
-            # First: a difference is read otherwise where what makes it did nothing.
-            for caution in compared[name].cautions:
-                text.append(f"  caution: {printable(caution)}\n", style=f"not bold {NOTICE}")
-            lines = (
-                f"  {summary_line(difference, name=names.get(difference.metric))}"
-                for difference in compared[name].differences
-            )
-            text.append("\n".join(lines), style="not bold")
-            yield indented(text)

@@ -221,6 +221,32 @@ class RemarkedReplies:
         return dict(vars(self))
 
 
+_FAILED_AS = {
+    "rate_limit": "refused for the rate (429)",
+    "server": "failed in the server (5xx)",
+    "timeout": "without an answer in time",
+    "connection": "without a connection",
+    "cut": "broken off",
+    "interrupted": "broken off",
+    "invalid_response": "answered unreadably",
+    "bad_request": "refused as they were",
+}
+
+
+def resent_words(resent: Mapping[str, Counter[str]], replies: Mapping[str, int]) -> list[str]:
+    """A line a role of how many requests were sent again, why, and for how many replies."""
+    lines = []
+    for role, kinds in resent.items():
+        why = Counter[str]()
+        for kind, count in kinds.items():
+            why[_FAILED_AS.get(kind, kind.replace("_", " "))] += count
+        reasons = ", ".join(f"{count:,} {words}" for words, count in why.most_common())
+        sent = f"{counted(kinds.total(), 'request')} sent again"
+        got = counted(replies.get(role, 0), "reply", "replies")
+        lines.append(f"{role}: {sent} for {got}: {reasons}")
+    return lines
+
+
 def run_remarks(
     outcomes: Iterable[Mapping[str, Any]], settled: Settled
 ) -> tuple[RemarkedReplies, ...]:

@@ -40,7 +40,13 @@ from branchwise.eval.scores import SUBSETS, ItemScore, Scores
 from branchwise.eval.tasks import Task
 from branchwise.graphs.own_settings import PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
-from branchwise.runs.costs.usage import NO_COSTS, Costs, OmittedField, RemarkedReplies
+from branchwise.runs.costs.usage import (
+    NO_COSTS,
+    Costs,
+    OmittedField,
+    RemarkedReplies,
+    resent_words,
+)
 
 
 class TracedRun(NamedTuple):
@@ -174,9 +180,12 @@ class ScoredAnswers:
 
     @property
     def notes_on_calls(self) -> list[str]:
-        """A line for each field that requests lacked, and for replies that ended oddly."""
-        lacks = [field.words for field in self.left_out]
-        return [*lacks, *(remark.words for remark in self.remarks)]
+        """A line for requests that were sent again, for each field that they lacked, and for
+        replies that ended oddly."""
+        replies = {role.role: role.usage.calls for role in self.costs.roles}
+        lines = resent_words(self.modules.resent, replies)
+        lines += [field.words for field in self.left_out]
+        return [*lines, *(remark.words for remark in self.remarks)]
 
     @property
     def protocol(self) -> str:

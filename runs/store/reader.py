@@ -267,15 +267,13 @@ class RunReader:
         yield from events
 
     def module_events(self) -> Iterator[Event]:
-        """What tools, expansion, extraction and nodes did in ended items; passages stay folded."""
-        has_tools = (self.meta.get("identity") or {}).get("tools")
-        if not has_tools and not any(map(self.system.get, ("expand", "extract", "nodes"))):
-            return
+        """What tools, expansion, extraction and nodes did in ended items, and which requests were
+        sent again; passages stay folded."""
         for item, _, _, _ in sorted(self.items_with_status(("done", "failed"))):
             with self._file.snapshot():
                 rows = self._event_rows(item)
             for _, seq, kind, at, body in rows:
-                if kind in ("expansion", "tool", "extraction", "node"):
+                if kind in ("expansion", "tool", "extraction", "node", "retry"):
                     with reading(self.path):
                         data = orjson.loads(body)
                     yield Event(seq, kind, at, data)

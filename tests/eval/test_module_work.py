@@ -193,6 +193,11 @@ EVENTS = st.one_of(
     st.builds(lambda n, d: expansion(*"x" * n, repeated=d), st.integers(0, 3), st.integers(0, 3)),
     st.just(expansion(how="failed", error="connection: …")),
     st.builds(
+        lambda role, kind: happened(9, "retry", {"role": role, "kind": kind}),
+        st.sampled_from(["agent", "expander"]),
+        st.sampled_from(["rate_limit", "server", "of another program"]),
+    ),
+    st.builds(
         lambda name, update, error: node(name, update=update, error=error),
         st.sampled_from("abc"),
         st.sampled_from([{}, {"readings": ["x"]}]),
@@ -214,6 +219,8 @@ def test_the_work_of_items_adds_up_and_survives_another_process(items):
         assert found.with_spans <= found.spans
     called = sum(event.kind == "node" for events in items for event in events)
     assert sum(work.calls for work in together.nodes.values()) == called
+    resent = sum(event.kind == "retry" for events in items for event in events)
+    assert sum(kinds.total() for kinds in together.resent.values()) == resent
     assert all(work.changed + work.failed <= work.calls for work in together.nodes.values())
 
 

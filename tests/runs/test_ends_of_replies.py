@@ -1,5 +1,6 @@
 """Replies that were cut are told and asked for again; failures that do not end stop a run."""
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,28 @@ def test_cut_answers_are_told_and_asked_again(command, chat_server, tmp_path, ty
     assert type_in("verify", tmp_path / "R")[0] == 0
     code, _, _ = type_in("resume", tmp_path / "R", "--retry-failed")
     assert len(chat_server.requests) == 6
+
+
+@pytest.mark.slow
+def test_requests_that_were_refused_and_sent_again_are_counted_by_reason(
+    command: Command, chat_server: ChatServer, tmp_path: Path, type_in: TypeIn
+) -> None:
+    slow, declined = fail(429, "slow down", retry_after="0"), Answer(refusal="I must not.")
+    chat_server.play([slow, say(GOOD), slow, fail(503), say("x", finish="abort"), declined])
+    code, said, _ = command(2)
+    assert code == 0
+    line = "agent: 4 requests sent again for 2 replies: 2 refused for the rate (429), "
+    line += "1 failed in the server (5xx), 1 broken off"
+    assert line in " ".join(said.split())
+    assert "agent: 1 reply in 1 item refused to answer" in said
+    # Read back of what is saved, by every output.
+    written = tmp_path / "csv"
+    assert type_in("report", tmp_path / "R", "--csv", written)[0] == 0
+    (row,) = csv.DictReader((written / "systems.csv").open())
+    assert row["sent_again"] == "4"
+    (summary,) = json.loads(type_in("report", tmp_path / "R", "--json")[1])
+    kinds = {"rate_limit": 2, "server": 1, "interrupted": 1}
+    assert summary["modules"]["sent_again"] == {"agent": kinds}
 
 
 @pytest.mark.slow

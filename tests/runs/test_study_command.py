@@ -44,9 +44,8 @@ def test_a_study_ends_with_tables_changes_and_what_to_type_next(type_in, study, 
     assert code == 0
     lines = " ".join(said.split())
     # 4 of 6 questions are right, with readings 5, with one passage 3.
-    assert "+expansion strict precision on all questions +.17 [" in lines
-    assert "k=1 strict precision on all questions -.17 [" in lines
-    assert "p = 1 after Holm, n = 6)" in lines
+    assert "+expansion 6 +.17 1 +.17 1 +.17 1 -.26 to .60" in lines
+    assert "k=1 6 -.17 1 -.17 1 -.17 1 -.60 to .26" in lines
     assert f"branchwise report {tmp_path}/S --html {tmp_path}/S/report.html" in said
     assert "base: 6/6 done, P .67 R .67 EM .67, " in progress
     assert "18 of 18 items, " in progress

@@ -194,8 +194,9 @@ def test_every_output_names_what_a_system_is_compared_with(type_in, done, tmp_pa
     assert "## Changes against the base of the same model" in markdown
     assert "over the comparisons of all models together" in markdown
     _, table, _ = type_in("report", done.path)
-    for model in HITS:
-        assert f"changes against {model}" in table
+    assert "changes against the base of the same model" in table
+    for model, setting in product(HITS, SETTINGS[1:]):
+        assert name_of(model, setting) in table.split("changes against")[1]
 
 
 def test_runs_that_are_no_study_are_told_apart_by_model_and_setting(done: StudyFolder) -> None:

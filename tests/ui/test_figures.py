@@ -20,7 +20,7 @@ from branchwise.report.figures.drawing import (
 from branchwise.report.figures.files import figure_files
 from branchwise.report.figures.lines import Lines, Series, draw_lines
 from branchwise.report.study_report import StudyReport
-from support.ui.report_cases import BASE, EXTRACTED, make_report
+from support.ui.report_cases import BASE, EXTRACTED, factorial, make_report
 from support.ui.svg_figures import svg_files
 
 pytestmark = pytest.mark.slow
@@ -163,3 +163,8 @@ def test_a_legend_is_no_wider_than_the_figure(letters: int) -> None:
         box, whole = legend.get_window_extent(), figure.bbox
     assert whole.x0 <= box.x0
     assert box.x1 <= whole.x1
+
+
+def test_effects_of_a_factorial_study_are_drawn() -> None:
+    svg = figure_files(make_report(factorial()))["effects.svg"]
+    assert {"+expansion", "+extraction", "effect", "strict R"} <= {*texts(svg)}

@@ -33,7 +33,15 @@ from support.ui.latex_reading import read_latex, said
 from support.ui.model_study import QUESTIONS as MODEL_QUESTIONS
 from support.ui.model_study import model_cases
 from support.ui.page_reading import Page, words
-from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, QUESTIONS, Case, make_report
+from support.ui.report_cases import (
+    BASE,
+    EXPANDED,
+    EXTRACTED,
+    QUESTIONS,
+    Case,
+    factorial,
+    make_report,
+)
 from support.ui.svg_figures import svg_files
 
 pytestmark = pytest.mark.slow
@@ -44,6 +52,7 @@ CASES: dict[str, Sequence[Case]] = {
     "two equal": (BASE, replace(BASE, name="twin", changes={"k": 9}), EXPANDED),
     "cheap": (replace(BASE, tokens=37), replace(EXPANDED, tokens=41)),
     "several models": model_cases(),
+    "factorial": factorial(),
 }
 _SUFFIXES = {"k": 1e3, "M": 1e6, "B": 1e9}
 Tokens = Counter[str]
@@ -313,7 +322,9 @@ def test_systems_and_subsets_come_in_one_order(outputs: Outputs) -> None:
     legend = cost_figure(outputs.report)
     assert legend
     assert [one.name for one in legend.points] == systems
-    of_systems = {title: t for title, t in outputs.page.tables.items() if t[0][0] != "model"}
+    of_systems = {
+        title: t for title, t in outputs.page.tables.items() if t[0][0] not in ("model", "effect")
+    }
     for title, table in of_systems.items():
         named = [cell for row in table for cell in row[:1] if cell in systems]
         assert named == [*systems, *systems, *systems][: len(named)] or "hange" in title, title

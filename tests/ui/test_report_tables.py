@@ -7,10 +7,12 @@ import pytest
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.breakdowns import bins_of
+from branchwise.report.run_folders import factor_levels
 from branchwise.report.study_report import StudyReport
 from branchwise.report.table import CellValue, Table
 from branchwise.report.tables import report_tables
-from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
+from branchwise.runs.studies.folder import SystemRecord
+from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, factorial, make_report
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,41 @@ def test_changes_have_an_interval_and_a_corrected_p(report: StudyReport) -> None
     assert (everything["p"], everything["p_holm"], everything["family"]) == (0.5, 1.0, 2)
     assert (everything["higher"], everything["lower"], everything["same"]) == (2, 0, 2)
     assert row(table(report, "changes"), "+expansion", "all")["strict_em_p_holm"] == 1.0
+
+
+def test_effects_of_a_factorial_study() -> None:
+    found = table(make_report(factorial()), "effects")
+    # By question: with extraction or not, 2/3 + 1, 0 + 1/2, 1/3 + 1/3, 1 + 1; the half of each.
+    expansion = row(found, "+expansion", "all")
+    assert (expansion["n"], expansion["of"]) == (4, "main")
+    assert mean(expansion["strict_recall"]) == pytest.approx((5 / 6 + 1 / 4 + 1 / 3 + 1) / 4)
+    # All signs of four alike: 2 of 16; twice over expansion and the interaction, whose
+    # differences of differences are 1/3, 1/2, 0, 0: p = 1/2, and so of extraction.
+    assert expansion["strict_recall_p_holm"] == pytest.approx(3 * 2 / 16)
+    interaction = row(found, "+expansion × +extraction", "all")
+    assert mean(interaction["strict_recall"]) == pytest.approx((1 / 3 + 1 / 2) / 4)
+    assert interaction["strict_recall_p_holm"] == 1.0
+    assert not [one for one in report_tables(make_report()) if one.name == "effects"]
+
+
+def test_effects_say_what_they_do_without() -> None:
+    base, expanded, extracted, both = factorial()
+    third = replace(expanded, name="x", levels={"expansion": "expansion: own"})
+    pair = {"expansion": "+expansion", "extraction": "+extraction"}
+    notes = table(make_report([base, expanded, third, replace(both, levels=pair)]), "effects").notes
+    assert "Each level of expansion is compared with the base's level." in notes
+    (unknown,) = [note for note in notes if note.startswith("Unknown")]
+    assert unknown.endswith("taken as 0: +expansion × +extraction, expansion: own × +extraction.")
+    several = [
+        replace(one, base="base", place=("m", "")) for one in (base, expanded, extracted, both)
+    ]
+    more = [replace(one, name=f"n, {one.name}", base="n, base", place=("n", "")) for one in several]
+    models = table(make_report([*several, *more]), "effects")
+    assert [cells[0] for cells in models.rows[:6]] == ["m"] * 3 + ["n"] * 3
+    # The same twice: six tests in one family.
+    assert row(models, "m", "+expansion", "all")["strict_recall_p_holm"] == pytest.approx(
+        6 * 2 / 16
+    )
 
 
 def test_lost_answers_are_counted_by_place_and_add_up(report: StudyReport) -> None:
@@ -178,3 +215,22 @@ def test_questions_are_in_bins_by_their_own_meta() -> None:
     meta_of = {"q1": {"domain": "film"}, "q2": {"domain": "film"}, "q3": {"domain": "ape"}}
     [(_, _, analysis)] = make_report([BASE], meta_of=meta_of).analysed
     assert bins_of(analysis.places("meta.domain")) == {"ape": {"q3"}, "film": {"q1", "q2"}}
+
+
+def test_levels_are_named_as_the_systems_that_change_nothing_else() -> None:
+    def record(name: str, setting: str, **changes: object) -> SystemRecord:
+        own = {"slug": "s", "changes": changes, "system": {}, "digest": "", "base": "base"}
+        return SystemRecord(name=name, setting=setting, model="m", **own)  # type: ignore[arg-type]
+
+    records = [
+        record("base", "base"),
+        record("tools", "tools: +wikisparql", tools=("local_retriever", "wikisparql")),
+        record("gpt", "base", model="openai:gpt-6"),
+        record("both", "tools: +wikisparql, k=9", tools=("local_retriever", "wikisparql"), k=9),
+    ]
+    assert factor_levels(records) == {
+        "base": {},
+        "tools": {"tools": "tools: +wikisparql"},
+        "gpt": {"model": "model=gpt-6"},
+        "both": {"tools": "tools: +wikisparql", "k": "k=9"},
+    }

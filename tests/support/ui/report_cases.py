@@ -47,7 +47,8 @@ class Case:
 
     Texts that `seen` lacks were never retrieved; those in `dropped` were lost in extraction; wrong
     ones in `read` are in the evidence. A tool call of the questions in `broken` brought nothing.
-    `place`: model and setting in the report; `base`: what it is compared with there.
+    `place`: model and setting in the report; `base`: what it is compared with there; `levels`: of
+    a factorial study.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Case:
     broken: frozenset[str] = frozenset()
     base: str = ""
     place: tuple[str, str] = ("", "")
+    levels: Mapping[str, str] = field(default_factory=dict)
 
 
 SEEN = {"Mann": 1, "Pacino": 1, "Nolan": 1, "Bale": 2, "Cooper": 2, "Guillermin": 2, "Kubrick": 1}
@@ -103,6 +105,14 @@ EXTRACTED = Case(
 """Of unknown cost; q4 failed."""
 
 
+def factorial() -> tuple[Case, ...]:
+    """A study of 2 x 2 systems, whose strict recall of q1 to q4 is 1/3, 1, 1/3, 0; 1, 1, 2/3, 1;
+    0, 1/2, 1/3, 0; 1, 1, 2/3, 1."""
+    own = {"expansion": "+expansion"}, {"extraction": "+extraction"}
+    both = replace(EXPANDED, name="both", levels=own[0] | own[1])
+    return BASE, replace(EXPANDED, levels=own[0]), replace(EXTRACTED, levels=own[1]), both
+
+
 def two_models() -> tuple[Case, ...]:
     """The three answers above and one more as two systems each of two models."""
     return (
@@ -137,7 +147,9 @@ def make_report(
     own = meta_of or {}
     made = [question(*one, {**(meta or {}), **own.get(one[0], {})}) for one in questions]
     systems = [
-        SystemReport(case.name, scored(case, made), case.changes, *case.place, case.base)
+        SystemReport(
+            case.name, scored(case, made), case.changes, *case.place, case.base, case.levels
+        )
         for case in cases
     ]
     return study_report(title, systems, made, "questions.jsonl")
