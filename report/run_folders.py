@@ -93,7 +93,8 @@ def systems_of_runs(
             base = record.base if record.base in settings else first
         changes = _changes(dict(_flat(settings[base])), dict(_flat(settings[name])))
         own = levels.get(name, {})
-        systems.append(SystemReport(name, run, changes, model, setting, base, own))
+        made = SystemReport(name, run, changes, model, setting, base, levels=own)
+        systems.append(made)
     return systems
 
 
