@@ -219,7 +219,14 @@ def test_questions_are_in_bins_by_their_own_meta() -> None:
 
 def test_levels_are_named_as_the_systems_that_change_nothing_else() -> None:
     def record(name: str, setting: str, **changes: object) -> SystemRecord:
-        own = {"slug": "s", "changes": changes, "system": {}, "digest": "", "base": "base"}
+        own = {
+            "set": "q",
+            "slug": "s",
+            "changes": changes,
+            "system": {},
+            "digest": "",
+            "base": "base",
+        }
         return SystemRecord(name=name, setting=setting, model="m", **own)  # type: ignore[arg-type]
 
     records = [

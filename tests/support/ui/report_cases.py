@@ -148,7 +148,7 @@ def make_report(
     made = [question(*one, {**(meta or {}), **own.get(one[0], {})}) for one in questions]
     systems = [
         SystemReport(
-            case.name, scored(case, made), case.changes, *case.place, case.base, case.levels
+            case.name, scored(case, made), case.changes, *case.place, case.base, levels=case.levels
         )
         for case in cases
     ]
