@@ -323,12 +323,12 @@ class ComparedRuns:
         return results_tables(self.report)[0].with_columns(keys), changes_table(self.report)
 
     def __repr__(self) -> str:
-        """The main metric's difference of each run."""
+        """The main metric's difference of each run, and what must be kept in mind of them."""
         metric = self.report.task.main.key
         lines = [f"{n}: {c.find(metric)}" for n, c in self.comparisons.items()]
         lines[_MOST_RUNS:] = [f"... and {len(lines) - _MOST_RUNS} more"] * (len(lines) > _MOST_RUNS)
-        against = f"<Comparison with {self.report.base_words}>"
-        return "\n".join(cut(printable(line), WIDTH) for line in (against, *lines))
+        told = (f"<Comparison with {self.report.base_words}>", *lines, *self.report.cautions)
+        return "\n".join(cut(printable(line), WIDTH) for line in told)
 
     def __str__(self) -> str:
         return "\n".join([_as_text(self._tables), *map(printable, self.report.cautions)])

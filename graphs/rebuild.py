@@ -32,6 +32,7 @@ from branchwise.trace.events import (
     Extraction,
     Model,
     Node,
+    Remark,
     Start,
     Tool,
 )
@@ -110,6 +111,8 @@ class _Rebuilt:
                     self._charge(EXTRACTOR, call.error, call.usage, call.seconds)
                 self.node = "agent"
                 return extracted(body, state)
+            case Remark():
+                self.ledger.remark(body.role, body.message)
             case Node():
                 count_asked(body.name, body.asked, self.ledger)
                 self.ran.append(body.name)

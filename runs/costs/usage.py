@@ -226,8 +226,8 @@ _FAILED_AS = {
     "server": "failed in the server (5xx)",
     "timeout": "without an answer in time",
     "connection": "without a connection",
-    "cut": "broken off",
-    "interrupted": "broken off",
+    "cut": "broken off on the way",
+    "interrupted": "broken off on the way",
     "invalid_response": "answered unreadably",
     "bad_request": "refused as they were",
 }

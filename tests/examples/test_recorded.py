@@ -123,7 +123,8 @@ def test_the_commands_read_them(type_in: TypeIn) -> None:
     folders = [RECORDED / name for name in RUNS]
     code, out, err = type_in("report", *folders)
     assert (code, err) == (0, "")
-    assert "strict recall on all questions +.03 [-.02, .07]" in out
+    assert re.search(r"^kg +16 +±\.00 +1 +\+\.03 ", out, re.M)
+    assert "-.02 to .07" in out
     code, out, _ = type_in("verify", *folders)
     assert code == 0
     assert out.count("whole, 16 of 16 items have ended") == 3

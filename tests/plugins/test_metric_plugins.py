@@ -251,7 +251,8 @@ async def test_reports_have_the_column_everywhere_and_leave_the_run_alone(
         rows = {row["system"]: row for row in csv.DictReader(stream) if row["subset"] != "all"}
     assert {name: float(row["texts"]) for name, row in rows.items()} == {"R": 2.0, "S": 2.5}
     code, out, _ = type_in("report", folder, other, "--metric", spec)
-    assert "texts on all questions +.50" in out
+    assert "texts said  p" in out
+    assert "+.5  1" in out
     reader = open_run(folder)
     assert reader.saved_scores(Scorer("branches", 3).digest) is not None
     assert reader.saved_scores(scored(spec).digest) is None

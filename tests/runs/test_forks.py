@@ -100,7 +100,7 @@ def test_every_step_of_every_item_goes_on_as_the_parent_did(modules, parent, cha
             assert set(Counter(chat_server.counts) - before) <= set(before), "asked something new"
             kinds[event.kind] += 1
     expected = {"start", "model", "tool", "budget", "repair", "repair_failed", "context_trimmed",
-                "answer", "error"}  # fmt: skip
+                "answer", "error", "remark"}  # fmt: skip
     assert set(kinds) == expected | ({"expansion", "extraction"} if modules else set())
 
 

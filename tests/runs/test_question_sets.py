@@ -172,7 +172,7 @@ def test_from_python_a_list_of_sets_is_a_study_and_a_list_of_rows_is_a_set(
     assert "films" in repr(scores)
     assert "<table" in scores._repr_html_()
     assert repr(made).count("3 done") == 2
-    assert "Question number 0010" in repr(made.trace("fan10"))
+    assert "Question number 0010" in made.trace("fan10")._repr_html_()
     rows = [*load_questions(str(sets[0]))]
     assert branchwise.run(rows, system, out=tmp_path / "R", limit=2).state.done == 2
     assert not (tmp_path / "R" / STUDY_FILE).exists()
