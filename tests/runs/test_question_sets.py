@@ -64,6 +64,7 @@ def words(chat_server: Any, corpus: Path, sets: list[Path]) -> list[object]:
     return [*given, "--model", model, "--corpus", corpus, "--k", K, "--concurrency", CONCURRENCY]
 
 
+@pytest.mark.long
 def test_a_study_of_two_sets_reports_them_apart_and_together(type_in, study, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     code, said, progress = type_in("ablate", study, "--out", tmp_path / "S")
@@ -91,6 +92,19 @@ def test_a_study_of_two_sets_reports_them_apart_and_together(type_in, study, tmp
     assert "-.20" in table
 
 
+def test_ablate_from_python_compares_each_set_and_all_of_them(study, tmp_path):
+    compared = branchwise.ablate(study, out=tmp_path / "S")
+    assert [*compared] == ["films", "fan"]
+    # Right with two passages, but not with one: 2 of films, 12 of fan.
+    assert compared["films"].difference("strict_recall").difference == pytest.approx(-1 / 6)
+    assert compared["fan"].difference("strict_recall").difference == pytest.approx(-1 / 4)
+    assert repr(compared).count("k=1: strict recall on all questions") == 2
+    for shown in (str(compared), compared._repr_html_()):
+        assert "2 question sets together" in shown
+        assert "mean over sets" in shown
+
+
+@pytest.mark.long
 def test_files_and_json_have_all_sets_together(type_in, study, tmp_path):
     assert type_in("ablate", study, "--out", tmp_path / "S")[0] == 0
     for option, file in (("--html", "r.html"), ("--markdown", "r.md"), ("--latex", "r.tex")):
@@ -202,6 +216,7 @@ def test_what_a_set_cannot_have_is_refused_by_its_name_before_anything_is_asked(
     assert counting.requests == 0
 
 
+@pytest.mark.long
 def test_a_study_that_is_not_yet_whole_goes_on_by_its_command_alone(
     type_in, chat_server, corpus, sets, tmp_path
 ):
@@ -272,6 +287,7 @@ def test_sets_killed_again_and_again_end_with_the_scores_of_those_that_were_not(
     assert sent - killer.requests <= KILLS * CONCURRENCY
 
 
+@pytest.mark.long
 def test_a_study_file_of_two_sets_goes_on_by_resume(type_in, study, chat_server, tmp_path):
     assert type_in("ablate", study, "--out", tmp_path / "S", "--pilot", "2")[0] == 0
     assert type_in("resume", tmp_path / "S")[0] == 0
