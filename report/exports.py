@@ -8,6 +8,7 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.report.study_report import StudyReport
 from branchwise.report.table import (
     MAX_TEXT,
+    P_HOLM,
     CellText,
     CellValue,
     ChangeCell,
@@ -55,7 +56,7 @@ def _file(table: Table) -> bytes:
         cells = [row[index] for row in table.rows]
         ends: tuple[str, ...] = ("",)
         if any(isinstance(cell, ChangeCell) for cell in cells):
-            ends = ("", "_p_holm")
+            ends = ("", P_HOLM)
         elif any(isinstance(cell, Aggregate) for cell in cells):
             ends = ("", "_low", "_high", "_n")
         heading += [f"{column.key}{end}" for end in ends]

@@ -1,6 +1,6 @@
 """A table: columns that declare their units, cells with all their digits, and as text."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
@@ -91,6 +91,30 @@ class Table:
         keys = [column.key for column in self.columns if column.key != SUBSET]
         return replace(self, rows=rows).with_columns(keys)
 
+    def narrowed(
+        self, subsets: Collection[str], metrics: Collection[str], titles: Mapping[str, str]
+    ) -> "Table":
+        """The rows of these subsets and of these metrics, and no column of another metric: all
+        where none are named. `titles`: of every metric, by its key, with which columns begin."""
+        named = {*metrics, *(titles[key] for key in metrics)}
+        pairs = ((self.index(SUBSET), subsets), (self.index(METRIC), named))
+        chosen = [(index, names) for index, names in pairs if names and index is not None]
+        rows = tuple(row for row in self.rows if all(row[n] in names for n, names in chosen))
+        others = {f"{key}{end}" for key in titles if key not in metrics for end in ("", P_HOLM)}
+        keys = [c.key for c in self.columns if not metrics or c.key not in others]
+        return replace(self, rows=rows).with_columns(keys)
+
+    @property
+    def subsets(self) -> list[str]:
+        """The values of the column that says which questions a row is about."""
+        index = self.index(SUBSET)
+        return [] if index is None else [str(row[index]) for row in self.rows]
+
+    @property
+    def says_anything(self) -> bool:
+        """Whether a column is left beside those that tell rows apart and count questions."""
+        return any(not c.is_key and c.key not in ("n", "scored_by") for c in self.columns)
+
     def index(self, key: str) -> int | None:
         keys = [column.key for column in self.columns]
         return keys.index(key) if key in keys else None
@@ -111,7 +135,9 @@ class Table:
         return self.title if is_named else f"{self.title} · {self.rows[0][0]}"
 
 
-SYSTEM, SUBSET = "system", "subset"
+SYSTEM, SUBSET, METRIC = "system", "subset", "metric"
+P_HOLM = "_p_holm"
+"""Ends the key of the column with a difference's p-value, behind its metric's."""
 
 
 def system_column() -> TableColumn:

@@ -27,6 +27,8 @@ from branchwise.commands.report_files import (
     IntervalPlace,
     LatexFile,
     MarkdownFile,
+    MetricNames,
+    Subsets,
     TableNames,
     TableWidth,
 )
@@ -96,6 +98,8 @@ def report(
     csv: CsvFolder = None,
     figures: FigureFolder = None,
     tables: TableNames = None,
+    subset: Subsets = None,
+    only_metrics: MetricNames = None,
     width: TableWidth = "page",
     intervals: IntervalPlace = "below",
     full: Full = False,
@@ -108,10 +112,10 @@ def report(
     Example: branchwise report runs/base runs/expanded --html report.html
     """
     check_published(published)
-    wanted = tuple(name for names in tables or () for name in names.split(",") if name)
-    exports = Exports(markdown, latex, csv, figures, wanted, width, intervals)
+    named, subsets, columns = map(_names, (tables, subset, only_metrics))
+    exports = Exports(markdown, latex, csv, figures, named, subsets, columns, width, intervals)
     exports.check()
-    groupings = tuple(name for names in by or () for name in names.split(","))
+    groupings = (*_names(by),)
     for name in groupings:
         if name != BY_CONDITIONS:
             check_grouping(name)
@@ -125,9 +129,9 @@ def report(
     _check_breakdowns(groupings, runs)
     beside = chosen_published(published, runs)
     if html is not None or exports.wanted:
-        named = tuple(name for name in groupings if name != BY_CONDITIONS)
+        broken_down = tuple(name for name in groupings if name != BY_CONDITIONS)
         made = _reports(runs, chosen_runs, published, beside)
-        reports = [replace(shown, by=named) for shown in made]
+        reports = [replace(shown, by=broken_down) for shown in made]
         exports.write(reports, together := joined_tables(JoinedReport.of(systems_of)))
         if html is not None:
             _write_html(reports, html, together)
@@ -140,6 +144,11 @@ def report(
             say_published(beside)
         if not full and len(paths) == 1:
             say_next(chosen_runs.runs[0].path, paths[0])
+
+
+def _names(given: Sequence[str] | None) -> list[str]:
+    """What an option names that may be repeated, or name several with commas, each once."""
+    return [*dict.fromkeys(name for names in given or () for name in names.split(",") if name)]
 
 
 def _reports(

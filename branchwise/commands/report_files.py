@@ -1,7 +1,8 @@
 """The files that `branchwise report` writes: tables and figures of the runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,6 +48,18 @@ TableNames = Annotated[
         "Write only these tables, by the names of their CSV files: results,changes.",
     ),
 ]
+Subsets = Annotated[
+    list[str] | None,
+    _option("--subset", "NAME,...", "Write rows of these questions alone: all,ambiguous."),
+]
+MetricNames = Annotated[
+    list[str] | None,
+    _option(
+        "--metrics",
+        "NAME,...",
+        "Write only these metrics, by the columns of the CSV files: strict_recall,strict_em.",
+    ),
+]
 TableWidth = Annotated[
     str,
     _option(
@@ -76,13 +89,16 @@ HtmlFile = Annotated[
 
 @dataclass(frozen=True)
 class Exports:
-    """Which files to write; `latex`: a file where it ends in .tex or is -, else a folder."""
+    """Which files to write; `latex`: a file where it ends in .tex or is -, else a folder. Of all
+    tables those of these names, and in them these subsets and metrics; all where none are named."""
 
     markdown: Path | None = None
     latex: Path | None = None
     csv: Path | None = None
     figures: Path | None = None
-    tables: tuple[str, ...] = ()
+    tables: Collection[str] = ()
+    subsets: Collection[str] = ()
+    metrics: Collection[str] = ()
     width: str = "page"
     intervals: Intervals = "below"
 
@@ -93,16 +109,18 @@ class Exports:
     def check(self) -> None:
         """Raise InputError for what can be refused before anything is read."""
         read_width(self.width)
-        if self.tables and not (self.markdown or self.latex or self.csv):
-            problem = "--tables chooses among the tables of files, and none is asked for"
-            raise InputError(problem, remedy="add --latex, --csv or --markdown")
+        options = {"--tables": self.tables, "--subset": self.subsets, "--metrics": self.metrics}
+        for option, names in options.items():
+            if names and not (self.markdown or self.latex or self.csv):
+                problem = f"{option} chooses of the tables of files, and none is asked for"
+                raise InputError(problem, remedy="add --latex, --csv or --markdown")
 
     def write(self, reports: Sequence[StudyReport], together: Sequence[Table] = ()) -> None:
         """Write the files, made before any is written; each report of several in its folder, and
         beside these the tables of all `together`."""
         needed = self.markdown or self.latex or self.csv
         pairs = ((report, report_tables(report) if needed else ()) for report in reports)
-        made, shown = _chosen([*pairs], together, self.tables)
+        made, shown = self._chosen([*pairs], together)
         texts, folders = list(self._texts(made, shown)), list(self._folders(made, shown))
         for path, text in texts:
             if path == PRINTED:
@@ -115,6 +133,26 @@ class Exports:
         written += [f"{folder}: {', '.join(files)}" for folder, files in folders]
         for line in written:
             progress_console().print(f"written: {line}", markup=False, soft_wrap=True)
+
+    def _chosen(
+        self, made: Sequence[_Made], together: Sequence[Table]
+    ) -> tuple[list[_Made], Sequence[Table]]:
+        """Raises InputError for a name that no table of the reports has."""
+        every = [*together, *(table for _, tables in made for table in tables)]
+        titles = {c.key: c.title for report, _ in made for c in report.columns}
+        subsets = (table.subsets for table in every)
+        _check_known("table", "--tables", self.tables, [table.name for table in every])
+        _check_known("subset", "--subset", self.subsets, [*chain.from_iterable(subsets)])
+        _check_known("metric", "--metrics", self.metrics, titles)
+
+        def chosen(tables: Sequence[Table]) -> list[Table]:
+            if self.tables:
+                by_name = {table.name: replace(table, printed=True) for table in tables}
+                tables = [by_name[name] for name in self.tables if name in by_name]
+            narrowed = (table.narrowed(self.subsets, self.metrics, titles) for table in tables)
+            return [table for table in narrowed if table.rows and table.says_anything]
+
+        return [(report, chosen(tables)) for report, tables in made], chosen(together)
 
     def _texts(
         self, made: Sequence[_Made], together: Sequence[Table]
@@ -161,22 +199,12 @@ def _distinct_tables(made: Sequence[_Made]) -> list[Table]:
     ]
 
 
-def _chosen(
-    made: list[_Made], together: Sequence[Table], names: Sequence[str]
-) -> tuple[list[_Made], Sequence[Table]]:
-    if not names:
-        return made, together
-    every = (*together, *(table for _, tables in made for table in tables))
-    known = dict.fromkeys(table.name for table in every)
+def _check_known(what: str, option: str, names: Iterable[str], known: Iterable[str]) -> None:
+    known = dict.fromkeys(known)
     for name in names:
         if name not in known:
             remedy = did_you_mean(name, known)
-            raise InputError(f"there is no table {name[:60]!r}", where="--tables", remedy=remedy)
-    chosen: list[_Made] = []
-    for report, tables in made:
-        by_name = {table.name: replace(table, printed=True) for table in tables}
-        chosen.append((report, [by_name[name] for name in dict.fromkeys(names) if name in by_name]))
-    return chosen, [table for table in together if table.name in names]
+            raise InputError(f"unknown {what} {name[:60]!r}", where=option, remedy=remedy)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -11,7 +11,9 @@ from branchwise.eval.tasks import Column as Metric
 from branchwise.report.figures.changes import ModelGrid, change_grid, system_grid, total_notes
 from branchwise.report.study_report import StudyReport, SystemReport
 from branchwise.report.table import (
+    METRIC,
     OF_INTERVALS,
+    P_HOLM,
     CellValue,
     ChangeCell,
     Table,
@@ -60,7 +62,7 @@ def changes_table(report: StudyReport) -> Table:
 def change_columns(metrics: Sequence[Metric]) -> Iterator[TableColumn]:
     for metric in metrics:
         yield TableColumn(metric.key, metric.title, "change", metric.digits)
-        yield TableColumn(f"{metric.key}_p_holm", "p", "p", 3)
+        yield TableColumn(f"{metric.key}{P_HOLM}", "p", "p", 3)
 
 
 def change_cells(differences: Sequence[ScoreDifference]) -> Iterator[CellValue]:
@@ -83,7 +85,7 @@ def _differences_table(report: StudyReport) -> Table:
     columns = (
         system_column(),
         subset_column(),
-        TableColumn("metric", "metric", "text"),
+        TableColumn(METRIC, "metric", "text"),
         TableColumn("base", "base", "value"),
         TableColumn("other", "system's", "value"),
         TableColumn("difference", "difference", "change"),

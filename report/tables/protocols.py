@@ -12,7 +12,14 @@ from branchwise.eval.tasks import Column, totals_of
 from branchwise.graphs.system import System
 from branchwise.report.figures.lines import protocol_means
 from branchwise.report.study_report import StudyReport, SystemReport
-from branchwise.report.table import CellValue, Table, TableColumn, subset_column, system_column
+from branchwise.report.table import (
+    METRIC,
+    CellValue,
+    Table,
+    TableColumn,
+    subset_column,
+    system_column,
+)
 from branchwise.runs.studies.names import slugs
 
 BY_CONDITIONS = "conditions"
@@ -58,7 +65,7 @@ def _protocols(report: StudyReport) -> Table:
 def _bands(report: StudyReport) -> Table:
     columns = (
         system_column(),
-        TableColumn("metric", "metric", "text", is_key=True),
+        TableColumn(METRIC, "metric", "text", is_key=True),
         TableColumn("band", "band", "text", is_key=True),
         TableColumn("n", "n", "count"),
         TableColumn(_FOR_EXAMPLE, "for example", "text"),

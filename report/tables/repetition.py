@@ -7,6 +7,7 @@ from branchwise.base.numbers import number, ordinal
 from branchwise.eval.epochs import MEAN_RECALL, UNION_RECALL
 from branchwise.report.study_report import StudyReport
 from branchwise.report.table import (
+    METRIC,
     SUBSET,
     SYSTEM,
     CellValue,
@@ -73,7 +74,7 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
     columns = (
         system_column(),
         subset_column(),
-        TableColumn("metric", "metric", "text", is_key=True),
+        TableColumn(METRIC, "metric", "text", is_key=True),
         *count_columns(n="n", epochs="epochs"),
         *measures,
         *_trial_columns(most, printed=False),
@@ -100,7 +101,7 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
     whole = Table("epochs", "Spread over epochs", columns, tuple(rows), tuple(notes))
     yield whole
     shown = _trial_columns(most, printed=True)
-    chosen = whole.with_columns({SYSTEM, SUBSET, "metric", *(column.key for column in shown)})
+    chosen = whole.with_columns({SYSTEM, SUBSET, METRIC, *(column.key for column in shown)})
     keys = [column for column in chosen.columns if column.unit == "text"]
     known_rows = [row for row in chosen.rows if set(row[len(keys) :]) != {None}]
     title = "Each epoch, and the best and worst of several"

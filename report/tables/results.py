@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from branchwise.base.plugins.specs import is_plugin, short_spec
 from branchwise.eval.items import gold_set_note
 from branchwise.eval.scores import Scorer, Scores, of_subset, question_deviation, told_subsets
 from branchwise.eval.tasks import Column as Metric
@@ -80,7 +82,11 @@ def _setting(value: Any) -> str:
         return " + ".join(map(_setting, value)) or "none"
     if isinstance(value, Mapping):
         return flat(value) or "none"
-    return "default" if value is None else str(value)
+    if value is None:
+        return "default"
+    # Plug-ins and files by their names: whoever reads a table has no such folders.
+    text = str(value)
+    return short_spec(text) if is_plugin(text) else Path(text).name if text[:1] == "/" else text
 
 
 def alternatives_notes(report: StudyReport) -> list[str]:

@@ -62,8 +62,11 @@ def test_another_run_is_the_base(runs: list[Path], tmp_path: Path, type_in: Type
         (("--systems", "one=two"), "--systems: two systems would be called 'two'"),
         (("--by", "meta.kinds"), "--by: no question has 'meta.kinds'; did you mean meta.kind?"),
         (("--by", "kind"), "unknown breakdown 'kind'"),
-        (("--tables", "results"), "--tables chooses among the tables of files"),
-        (("--tables", "result", "--csv", "C"), "there is no table 'result'; did you mean results?"),
+        (("--tables", "results"), "--tables chooses of the tables of files"),
+        (("--metrics", "strict_em"), "--metrics chooses of the tables of files"),
+        (("--tables", "result", "--csv", "C"), "unknown table 'result'; did you mean results?"),
+        (("--subset", "hard", "--csv", "C"), "--subset: unknown subset 'hard'; known"),
+        (("--metrics", "strict_rc", "--csv", "C"), "unknown metric 'strict_rc'; did you mean"),
         (("--latex", "t.tex", "--width", "8"), "--width: '8' is not a width of a table"),
     ],
 )
@@ -104,6 +107,45 @@ def test_only_the_tables_that_are_named_are_written(runs, tmp_path, type_in):
     assert code == 0
     assert {path.name for path in latex.iterdir()} == {"changes.tex", "results.tex"}
     assert "changes.tex" in error
+
+
+def test_tables_have_the_rows_and_columns_of_what_is_named(runs, tmp_path, type_in):
+    code, _, error = type_in(
+        "report", *runs, "--csv", tmp_path, "--subset", "unambiguous", "--metrics", "strict_em"
+    )
+    assert code == 0, error
+    for name in ("results", "changes", "differences", "errors"):
+        rows = rows_of(tmp_path, name)
+        assert {row["subset"] for row in rows} == {"unambiguous"}, name
+    assert {row["metric"] for row in rows_of(tmp_path, "differences")} == {"strict_em"}
+    assert [*rows_of(tmp_path, "results")[0]] == [
+        "system", "scored_by", "subset", "n",
+        "strict_em", "strict_em_low", "strict_em_high", "strict_em_n",
+    ]  # fmt: skip
+    assert [key for key in rows_of(tmp_path, "changes")[0] if key.endswith("p_holm")] == [
+        "strict_em_p_holm"
+    ]
+    assert not [*tmp_path.glob("results-*.csv")]
+
+
+def test_plug_ins_and_files_go_by_their_names(questions, tmp_path, type_in):
+    own = tmp_path / "own.py"
+    own.write_text(
+        "import branchwise\n\n\n@branchwise.tool\ndef lookup(name: str) -> str:\n"
+        '    """Look a name up."""\n    return name\n'
+    )
+    study = tmp_path / "s.yaml"
+    study.write_text(
+        f"name: s\nquestions: {questions}\nbase: {{model: offline}}\n"
+        f"factors: {{tools: [[], [{own}:lookup]]}}\n"
+    )
+    assert type_in("ablate", study, "--out", tmp_path / "S")[0] == 0
+    for option, name in (("--latex", "t.tex"), ("--markdown", "t.md"), ("--html", "t.html")):
+        code, _, error = type_in("report", tmp_path / "S", option, tmp_path / name)
+        assert code == 0, error
+        text = (tmp_path / name).read_text()
+        assert "lookup" in text
+        assert str(tmp_path) not in text.replace("\\", ""), name
 
 
 def test_runs_of_a_study_have_its_systems_names(questions, tmp_path, type_in):
