@@ -1,6 +1,6 @@
 """Whether a query finds more if its names and the rest of its words are searched for as well.
 
-The parts of a query are what `graphs/question_names.py` takes for names, and the other words but
+The parts of a query are what `corpora/names_in_text.py` takes for names, and the other words but
 the common ones. What the parts find is fused with what the query finds, by reciprocal rank, and the
 same number of passages is kept: so nothing but their choice differs. Each way is measured alone and
 with at most two passages of a name before others (`--per-name 2`). Support is the share of the
@@ -34,11 +34,11 @@ from search_manners import (
 
 from branchwise.base.text import one_line
 from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.names_in_text import COMMON, WORD, names_in
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.questions import Question
 from branchwise.corpora.retrieval import MAX_K, Hit, Scored, fused
 from branchwise.eval.items import support_recall
-from branchwise.graphs.question_names import COMMON, WORD, names_in
 from branchwise.tools.result_text import spread
 
 Search = Callable[[str], Sequence[Hit]]

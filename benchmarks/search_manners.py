@@ -51,7 +51,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "default, k 3": {"k": 3},
     "default, k 4": {"k": 4},
     "default, k 3, 2 a name": {"k": 3, "per_name": 2},
-    "default, open_passages": {"tools": ("local_retriever", "open_passages")},
+    "default, local_retriever alone": {"tools": ("local_retriever",)},
 }
 """Settings of a `System`, beside those of all."""
 MODULES = {"expand", "extract", "extract_by"}

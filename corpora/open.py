@@ -1,6 +1,7 @@
 """Opening what searches: an index of a corpus, or a retriever that lives elsewhere."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,23 @@ from branchwise.corpora.manifest import (
     read_manifest,
     rebuild_command,
 )
+from branchwise.corpora.names_in_text import quoted
 from branchwise.corpora.plugin_retriever import open_plugin
-from branchwise.corpora.retrieval import DEPTH, FUSION_K, Hit, Retriever, Scored, fused
+from branchwise.corpora.retrieval import (
+    DEPTH,
+    FUSION_K,
+    Hit,
+    Retriever,
+    Scored,
+    fused,
+    phrases_first,
+)
 from branchwise.corpora.search_server import open_search_server
 
 
 class CorpusRetriever:
+    """Ranks by an index; passages that have what a query quotes come first."""
+
     def __init__(
         self, name: str, identity: Mapping[str, Any], index: Index, corpus: Corpus
     ) -> None:
@@ -42,10 +54,20 @@ class CorpusRetriever:
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
+        phrases = [quoted(query) for query in queries]
+        if not any(phrases):
+            return [self._hits(ranking) for ranking in self._index.rank(queries, k)]
+        # What has a quoted phrase may stand deep in the ranking of a longer query.
+        asked = list(dict.fromkeys([*queries, *chain.from_iterable(phrases)]))
+        rankings = map(self._hits, self._index.rank(asked, max(k, DEPTH)))
+        by_query = dict(zip(asked, rankings, strict=True))
         return [
-            [Hit(self._corpus.passage(row), score) for row, score in ranking]
-            for ranking in self._index.rank(queries, k)
+            phrases_first(by_query[query], [by_query[phrase] for phrase in quotes], quotes)[:k]
+            for query, quotes in zip(queries, phrases, strict=True)
         ]
+
+    def _hits(self, ranking: Sequence[Scored]) -> list[Hit]:
+        return [Hit(self._corpus.passage(row), score) for row, score in ranking]
 
 
 class _Hybrid:

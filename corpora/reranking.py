@@ -9,7 +9,8 @@ from typing import Any
 from branchwise.base.errors import InputError, require
 from branchwise.corpora.encoder_models import folder_digest, quiet
 from branchwise.corpora.encoders import refuse_telemetry
-from branchwise.corpora.retrieval import MAX_K, Hit, Retriever
+from branchwise.corpora.names_in_text import quoted
+from branchwise.corpora.retrieval import MAX_K, Hit, Retriever, phrases_first
 
 DEPTH = MAX_K
 """Passages of a query that are ranked anew: always as many, so that the first 3 of 50 stay."""
@@ -74,7 +75,8 @@ class RerankingRetriever:
                 activation_fn=torch.nn.Identity(),
             )
         scored = [Hit(hit.passage, float(score)) for hit, score in zip(hits, scores, strict=True)]
-        return sorted(scored, key=lambda hit: (-hit.score, hit.passage.id))
+        best = sorted(scored, key=lambda hit: (-hit.score, hit.passage.id))
+        return phrases_first(best, (), phrases) if (phrases := quoted(query)) else best
 
 
 def check_cross_encoder(folder: Path) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from branchwise.base.backoff import Sign
+from branchwise.corpora.names_in_text import phrase_pattern
 
 if TYPE_CHECKING:
     from branchwise.corpora.passages import Passage
@@ -89,3 +90,23 @@ def fused(
         for rank, (row, _) in enumerate(ranking, start=1):
             totals[row] = totals.get(row, Fraction(0)) + Fraction(1, FUSION_K + rank)
     return ranked([Scored(row, float(total)) for row, total in totals.items()], k, id_of)
+
+
+def phrases_held(passage: "Passage", phrases: Sequence[str]) -> int:
+    """How many of the phrases stand in a passage's title or text, word for word."""
+    patterns = map(phrase_pattern, phrases)
+    return sum(bool(p.search(passage.title) or p.search(passage.text)) for p in patterns)
+
+
+def phrases_first(
+    ranking: Sequence[Hit], of_phrases: Sequence[Sequence[Hit]], phrases: Sequence[str]
+) -> list[Hit]:
+    """A query's ranking, those first that hold most of its quoted phrases, else in its order; what
+    the searches for the phrases alone found of such, `of_phrases`, stands behind it."""
+    hits: dict[str, Hit] = {}
+    for hit in chain(ranking, *of_phrases):
+        hits.setdefault(hit.passage.id, hit)
+    held = {id: phrases_held(hit.passage, phrases) for id, hit in hits.items()}
+    listed = {hit.passage.id for hit in ranking}
+    order = sorted(hits, key=lambda id: -held[id])
+    return [hits[id] for id in order if id in listed or held[id]]

@@ -20,6 +20,7 @@ from branchwise.base.keys import Keys
 from branchwise.base.setting import digested
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.agent_node import PROMPTS as BUDGET_PROMPTS
+from branchwise.graphs.agent_node import stated_by
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
 from branchwise.graphs.expand_node import TitleSearcher, shown_readings
@@ -31,7 +32,7 @@ from branchwise.graphs.pipeline import Person
 from branchwise.graphs.plugin_nodes import check_named, make_nodes
 from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.reduce import begun, given_ids
-from branchwise.graphs.sources import check_search, repeats_passages, retriever_of
+from branchwise.graphs.sources import check_search, opens_titles, repeats_passages, retriever_of
 from branchwise.graphs.state import ItemContext
 from branchwise.graphs.system import System, all_settings
 from branchwise.kg.answers import Graph
@@ -65,7 +66,7 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
     if parts.tools:
         tools = [tool.name for tool in parts.tools]
         names |= {"text_protocol", "budget_spent", *sections(tools, system.prompt_set)}
-        names |= BUDGET_PROMPTS if parts.shows_budget else set()
+        names |= {*BUDGET_PROMPTS, stated_by(system.budget)} if parts.shows_budget else set()
     if parts.models.expander:
         names = set(map(parts.prompts.where_expanded, names))
         names |= EXPANDER_PROMPTS if parts.searcher else {"expander"}
@@ -128,7 +129,8 @@ class Agent:
             per_name=system.per_name,
             prompt_set=system.prompt_set,
         )
-        names = default_tools(context.sources) if system.tools is None else system.tools
+        by_default = default_tools(context.sources, opens=opens_titles(system))
+        names = by_default if system.tools is None else system.tools
         self.tools = make_tools(names, context)
         check_search(system, context.sources, [tool.name for tool in self.tools])
         self.nodes = make_nodes(system.nodes, injection_context(context))
@@ -156,8 +158,8 @@ class Agent:
         texts = [prompts.render(name) for name in names] + plugin_sections(self.tools)
         texts += [section.rendered(prompts) for section in self.flow.sections(system)]
         if shows_budget:
-            budget = system.budget
-            texts.append(prompts.render("budget", turns=str(budget.turns), calls=str(budget.calls)))
+            values = {name: str(value) for name, value in system.budget if value is not None}
+            texts.append(prompts.render(stated_by(system.budget), **values))
         return texts
 
     def _searcher(self) -> TitleSearcher | None:

@@ -20,9 +20,14 @@ from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.trace.events import BudgetSpent, ContextTrimmed
 
-PROMPTS = frozenset({"budget", "budget_left", "budget_low"})
+PROMPTS = frozenset({"budget_left", "budget_low"})
 LOW = 1 / 5
 """The share of a part of the budget at which the agent is told that an answer must follow."""
+
+
+def stated_by(budget: Budget) -> str:
+    """The prompt that states a budget at the start."""
+    return "budget" if budget.calls_per_reading is None else "budget_per_reading"
 
 
 def budget_left(prompts: Prompts, budget: Budget, spent: Spent) -> str:
@@ -73,9 +78,10 @@ def make_agent_node(
 
     async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
         context, change = runtime.context, StateUpdate()
+        limits = budget.of(state.get("readings", ()))
         reason = None
         if tools and not state.get("told"):
-            reason = spent_reason(budget, state["spent"], context.elapsed)
+            reason = spent_reason(limits, state["spent"], context.elapsed)
         if reason:
             note = BudgetSpent(reason=reason, text=prompts.render("budget_spent", reason=reason))
             context.event(note)

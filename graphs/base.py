@@ -76,7 +76,7 @@ def add_agent(graph: _Graph, parts: GraphParts, *, then: str) -> str:
         make = _EXTRACT_NODES[parts.extracts_by]
         graph.add_node("extract", make(models.extractor, prompts))
     if parts.tools:
-        left = partial(budget_left, prompts, parts.budget) if parts.shows_budget else None
+        left = partial(budget_left, prompts) if parts.shows_budget else None
         known: KnownPassages | None = None
         if not parts.repeats_passages:
             known = ReadBefore() if models.extractor else ShownWhole()

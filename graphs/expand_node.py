@@ -23,12 +23,12 @@ from branchwise.agents.journal import CallKey, Slot
 from branchwise.agents.outages import PassEndedError
 from branchwise.agents.prompt_files import Prompts
 from branchwise.base.text import cut, one_line, printable, whole_characters
+from branchwise.corpora.names_in_text import QuestionNames, folded
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import MAX_K, RetrieverError
 from branchwise.graphs.ledger import EXPANDER
-from branchwise.graphs.list_replies import Readings, read_readings
+from branchwise.graphs.list_replies import NOT_MEANT, Readings, read_readings
 from branchwise.graphs.module_call import ask_module
-from branchwise.graphs.question_names import QuestionNames, folded
 from branchwise.graphs.reduce import StateUpdate, expanded
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.graphs.tool_node import waited_for
@@ -38,8 +38,9 @@ from branchwise.tools.registry import NAMES_TOOL, SEARCH_TOOL
 from branchwise.trace.events import Expansion
 from branchwise.trace.parts import FoundTitle, TitleSearch
 
-PROMPTS = frozenset({"expander", "expander_with_titles"})
-"""What an expander reads: where nothing was found, the first."""
+PROMPTS = frozenset({"expander", "expander_with_titles", "not_meant"})
+"""What an expander reads: where nothing was found, the first. What it rules out of what was found
+is told to the agent."""
 MAX_SEARCHES = 6
 """Of a question, over all its names and both tools."""
 DEPTH = MAX_K
@@ -285,12 +286,15 @@ def make_expand_node(
             **reply.facts,
         )
         context.event(expansion)
-        return expanded(expansion, state, shown_readings(prompts, readings_prompt, readings.kept))
+        return expanded(expansion, state, shown_readings(prompts, readings_prompt, expansion))
 
     return expand
 
 
-def shown_readings(prompts: Prompts, readings_prompt: str, readings: Sequence[str]) -> str:
-    """The readings as the agent sees them."""
-    listed = "\n".join(f"- {reading}" for reading in readings)
-    return prompts.render(readings_prompt, readings=listed)
+def shown_readings(prompts: Prompts, readings_prompt: str, expansion: Expansion) -> str:
+    """The readings as the agent sees them, and what was found that the question cannot mean."""
+    listed = "\n".join(f"- {reading}" for reading in expansion.readings)
+    texts = [prompts.render(readings_prompt, readings=listed)]
+    if ruled_out := [line.text for line in expansion.dropped if line.why == NOT_MEANT]:
+        texts.append(prompts.render("not_meant", titles="; ".join(ruled_out[:MAX_LISTED])))
+    return "\n\n".join(texts)

@@ -92,6 +92,9 @@ MAX_CHARS = 500
 """Of one reading: an agent could not repeat a longer one as a key."""
 NOT_A_READING, REPEATED, TOO_LONG = "not a reading", "repeated", "too long"
 TOO_MANY, ALONE = "too many", "no other reading beside it"
+NOT_MEANT = "cannot be meant"
+_NOT_MEANT = re.compile(r"not:\s*(?=\S)", re.IGNORECASE)
+"""Before what an expander was shown and rules out."""
 _LABEL = re.compile(r"^(?:reading|interpretation)\s*\d{1,3}\s*[:.)–—-]\s*", re.IGNORECASE)
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 # Marks that turn the direction of all text behind them (Unicode UAX 9, explicit formatting).
@@ -110,13 +113,16 @@ class Readings:
 
 def read_readings(text: str, least: int = 2) -> Readings:
     """Read a reply, one reading per line. Keeps at most 14 lines of at most 500 characters with
-    different words (ignoring case). A line that only talks about the readings does not count. Fewer
-    than `least`, such as the question alone, are not an expansion. Never raises."""
+    different words (ignoring case). A line that only talks about the readings does not count, nor
+    one that rules something out. Fewer than `least`, such as the question alone, are not an
+    expansion. Never raises."""
     items = [item for item in listed(text) if _LETTER.search(item)]
     looked_at = [clean for item in items[:MAX_ITEMS] if _LETTER.search(clean := _clean(item))]
+    ruled_out = [_NOT_MEANT.sub("", one, 1) for one in looked_at if _NOT_MEANT.match(one)]
+    looked_at = [one for one in looked_at if not _NOT_MEANT.match(one)]
     talk = _talk(looked_at)
     kept: dict[tuple[str, ...], str] = {}
-    dropped: list[Dropped] = []
+    dropped = [not_taken(one, NOT_MEANT) for one in ruled_out]
     for n, reading in enumerate(looked_at):
         words = tuple(_WORD.findall(reading.casefold()))
         faults = {

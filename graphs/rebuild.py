@@ -50,12 +50,13 @@ class ResumePoint:
 
 
 def rebuild(
-    events: Sequence[Event], route: Route, shown: Callable[[Sequence[str]], str], ledger: Ledger
+    events: Sequence[Event], route: Route, shown: Callable[[Expansion], str], ledger: Ledger
 ) -> ResumePoint:
     """The state after `events`, the first of a trace; `ledger` is charged as it was then.
 
     `events` end after a node's last event, after a tool result of a turn, or after the note of a
-    spent budget. Unknown kinds left nothing in the state. `shown`: readings as the agent sees them.
+    spent budget. Unknown kinds left nothing in the state. `shown`: an expansion as the agent
+    sees it.
 
     Raises:
         LookupError, ValueError: an event that no version of ours wrote.
@@ -74,7 +75,7 @@ def rebuild(
 @dataclass
 class _Rebuilt:
     route: Route
-    shown: Callable[[Sequence[str]], str]
+    shown: Callable[[Expansion], str]
     ledger: Ledger
     state: AgentState | None = None
     fragments: tuple[str, ...] = ()
@@ -94,7 +95,7 @@ class _Rebuilt:
             case Expansion():
                 self._charge(EXPANDER, body.error, body.usage, body.seconds)
                 self.node = self.route.into("before_agent")
-                return expanded(body, state, self.shown(body.readings))
+                return expanded(body, state, self.shown(body))
             case BudgetSpent():
                 return told(body, state)
             case ContextTrimmed():

@@ -27,8 +27,13 @@ def sources_of(system: System) -> frozenset[str]:
 def tools_of(system: System) -> tuple[str, ...]:
     """The tools that a system's agent has: those named, else all that corpus and graph allow."""
     if system.tools is None:
-        return default_tools(sources_of(system))
+        return default_tools(sources_of(system), opens=opens_titles(system))
     return tuple(dict.fromkeys(system.tools))
+
+
+def opens_titles(system: System) -> bool:
+    """Whether `open_passages` is among the tools of a system that names none."""
+    return system.corpus is not None and system.prompt_set != "paper"
 
 
 def check_system(system: System, words: SettingNames = FLAGS) -> None:
@@ -56,6 +61,13 @@ def check_system(system: System, words: SettingNames = FLAGS) -> None:
                 where=words.name("role_decoding"),
                 remedy=f"{words.add(module)}, or leave it out",
             )
+    if system.budget.calls_per_reading and system.budget_shown == "off" and not system.expand:
+        raise SettingError(
+            "calls_per_reading",
+            "has no effect where the agent is not told its budget",
+            where=words.name("calls_per_reading"),
+            remedy=f"{words.add('expand')}, or leave out {words.name('budget_shown')}",
+        )
     check_search(system, sources_of(system), tools_of(system), words)
 
 

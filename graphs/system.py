@@ -47,7 +47,8 @@ class Budget(BaseModel, metaclass=NamedSettings):
 
     `turns`: model turns, the answering one included. `calls`: tool calls. `tokens`: input and
     output of all model calls. `seconds`: time spent asking; replayed calls take none. Where an item
-    has several conversations, each has all turns and calls.
+    has several conversations, each has all turns and calls. `calls_per_reading`: tool calls for
+    each reading of the question, `calls` at most.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,12 +63,26 @@ class Budget(BaseModel, metaclass=NamedSettings):
         Field(ge=0, le=10_000),
         _budget("Tool calls an item, or each stage of it.", word="max_calls"),
     ] = 24
+    calls_per_reading: Annotated[
+        int | None,
+        Field(ge=1, le=10_000),
+        _budget(
+            "Tool calls for each reading, --max-calls at most: the budget follows the question."
+        ),
+    ] = None
     tokens: Annotated[
         int, Field(ge=1, le=10**12), _budget("Tokens an item.", word="max_tokens_total")
     ] = 400_000
     seconds: Annotated[
         float, Field(gt=0, le=MOST_SECONDS), _budget("Seconds an item.", word="max_seconds")
     ] = 600.0
+
+    def of(self, readings: Collection[str]) -> Self:
+        """The budget of a question of which these readings are known; none: as it stands."""
+        if self.calls_per_reading is None or not readings:
+            return self
+        calls = min(self.calls, self.calls_per_reading * len(readings))
+        return self.model_copy(update={"calls": calls})
 
 
 class Roles(BaseModel, metaclass=NamedSettings):
@@ -97,8 +112,9 @@ class System(BaseModel, metaclass=NamedSettings):
     is a built graph's or the address of a SPARQL endpoint. `retriever`: None is the corpus's only
     index, else `flat`; `http:URL` and `flashrag:CONFIG.yaml` need no corpus. `k` fixes the number
     of passages per search and removes it from the tool's schema. `tools`: None is `local_retriever`
-    if there is a retriever, and `wikidata_search` and `wikisparql` if there is a graph; without
-    tools the model answers directly. A tool or node is named, or is `file.py:NAME` or
+    if there is a retriever, `open_passages` if there is a corpus (not with the paper's prompts),
+    and `wikidata_search` and `wikisparql` if there is a graph; without tools the model answers
+    directly. A tool or node is named, or is `file.py:NAME` or
     `package.module:NAME` (base/plugins/specs.py); `settings` are theirs, by their names. `nodes`
     are the plug-in steps, in order. `extract_by`: search, which asks about the passages of a turn's
     searches together and about a passage once, unless a search asks for something else; or passage,

@@ -71,7 +71,7 @@ def make_tool_node(
     tools: Sequence[BaseTool],
     budget: Budget,
     caller: ModelCaller | None = None,
-    left: Callable[[Spent], str] | None = None,
+    left: Callable[[Budget, Spent], str] | None = None,
     known: KnownPassages | None = None,
 ) -> GraphNode:
     """The node `tools`: answers every tool call of the last message. `caller`: the agent's model,
@@ -81,10 +81,12 @@ def make_tool_node(
 
     async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
         calls, kept = calls_of(state), state.get("kept") or {}
-        allowed = max(0, budget.calls - state["spent"].calls)
+        limits = budget.of(state.get("readings", ()))
+        allowed = max(0, limits.calls - state["spent"].calls)
         context = runtime.context
         shown = TurnPassages(known, state, context.question) if known else None
-        turn = _Turn(by_name, caller, context, state["spent"], left, shown)
+        said = partial(left, limits) if left else None
+        turn = _Turn(by_name, caller, context, state["spent"], said, shown)
         for n, result in kept.items():
             turn.end(n, result.content, result.artifact)
         for n, call in enumerate(calls):

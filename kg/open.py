@@ -89,6 +89,11 @@ class EmbeddedKg:
             refuse_replaced(self._folder, self._description.sha256)
             return matches
 
+    def most_used_properties(self, limit: int) -> list[Match]:
+        """Properties that most statements have, the most used first. Raises KgError."""
+        with self._damage_shown():
+            return self._names.most_used_properties(limit)
+
     @contextmanager
     def _damage_shown(self) -> Iterator[None]:
         try:

@@ -2,7 +2,7 @@
 `wikisparql` of a knowledge graph. Import lazily: it loads langchain."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
@@ -11,24 +11,24 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
+from branchwise.base.text import counted, cut, unbroken
 from branchwise.corpora.folder import Titles
+from branchwise.corpora.names_in_text import names_in
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever, RetrieverError
-from branchwise.kg.answers import (
-    DEFAULT_SECONDS,
-    Graph,
-    KgError,
-    Term,
-)
-from branchwise.tools.artifacts import (
-    MatchRecord,
-    RowsRecord,
-    ToolArtifact,
-)
+from branchwise.kg.answers import DEFAULT_SECONDS, MAX_TEXT, Graph, KgError, Match
+from branchwise.tools.artifacts import MatchRecord, RepeatRecord, ToolArtifact
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.result_text import (
+    MAX_MORE_NAMES,
     MAX_MORE_QUERIES,
+    MAX_NAME_CHARS,
+    MAX_NAMES,
     MAX_OPENED,
+    MAX_SHOWN_BYTES,
+    MAX_SHOWN_ROWS,
+    MAX_TITLES,
     NO_PASSAGE,
+    REACH,
     ShownPassages,
     answer_text,
     blocks,
@@ -36,6 +36,9 @@ from branchwise.tools.result_text import (
     matches_text,
     new_and_repeated,
     passage_record,
+    repeats_text,
+    rows_record,
+    search_head,
     spread,
 )
 from branchwise.tools.tool_results import ToolError
@@ -75,45 +78,54 @@ class BuiltInTool(BaseTool):
 
 
 _DESCRIPTIONS: Mapping[PromptSet, str] = {
-    "v2": """Search the passage collection and return the best matching passages.
+    "v2": f"""Search the passage collection and return the best matching passages.
 
 Each passage is shown as "[id] Title" and its text; "2 of 3" behind a title says that it has \
 several passages. Name the thing you mean, in plain words: "capital of Bolivia" finds more than \
-"what is its capital". Passages that you have not found yet may need another wording, another \
-name, or a look from the other side: what one passage leaves out may stand in another's.""",
+"what is its capital"; words in quotation marks are a phrase, and passages that have it come \
+first. Passages that you have not found yet may need another wording, another name, or a look \
+from the other side: what one passage leaves out may stand in another's. A call counts once, \
+however many queries it has: up to {MAX_MORE_QUERIES} `more_queries` cost no further call, only \
+what you read of them. A page is a call of its own.""",
     "paper": """Search a collection of passages. Returns those that match the query best, each as \
 "[id] Title" and its text.""",
 }
 _OPENS: Mapping[PromptSet, str] = {
-    "v2": """Show all passages of a title, in their order.
+    "v2": f"""Show all passages of titles, in their order.
 
-Use it where a search result says "2 of 3" behind a title, or where you know the title: it costs \
-less than searching for the rest. Copy the title as the search showed it.""",
-    "paper": "Open all passages of a title, in their order.",
+Use it where a search result says "2 of 3" behind a title, or where you know the titles: it costs \
+less than searching for the rest. Copy titles as the search showed them. Up to {MAX_TITLES} titles \
+are one call. It shows {MAX_OPENED} passages at most, and says how many are left.""",
+    "paper": "Open all passages of titles, in their order.",
 }
 _SEARCHES: Mapping[PromptSet, str] = {
-    "v2": """Find entities or properties of the knowledge graph by name, for use in a query.
+    "v2": f"""Find entities or properties of the knowledge graph by name, for use in a query.
 
 With kind "item": everything that is called `text` (name or alias), with number, description, kind \
 and number of statements; things that share a name are listed together, and each may be meant. \
 Where nothing is, the nearest names, and that they are only near. With kind "property": the \
-property that a phrase means, such as "starred in" or "date of birth".""",
+property that a phrase means, such as "starred in" or "date of birth". Up to {MAX_MORE_NAMES} \
+`more_texts` of the same kind cost no further call.""",
     "paper": """Find entities of the knowledge graph by name, or with kind "property" properties \
 by a word or phrase. Returns numbers, labels and descriptions.""",
 }
 _QUERIES: Mapping[PromptSet, str] = {
-    "v2": """Ask the knowledge graph in SPARQL, in Wikidata's vocabulary.
+    "v2": f"""Ask the knowledge graph in SPARQL, in Wikidata's vocabulary.
 
 The usual prefixes (wd: wdt: p: ps: pq: rdfs: schema: skos: wikibase: bd: xsd:) are declared \
 already. Numbers of entities and properties cannot be guessed: look them up first. `?xLabel` \
-gives the label of ?x. Rows come back with labels; at most 100 are shown. Only reading is \
-possible.""",
-    "paper": """Run a SPARQL query on a knowledge graph in the vocabulary of Wikidata. Returns the \
-rows with labels, 100 at most. Wikidata's usual prefixes are declared.""",
+gives the label of ?x. Rows come back with labels; at most {MAX_SHOWN_ROWS} are shown, or as many \
+as {MAX_SHOWN_BYTES // 1024} KB hold, and of a value at most {MAX_TEXT:,} characters. Only reading \
+is possible.""",
+    "paper": f"""Run a SPARQL query on a knowledge graph in the vocabulary of Wikidata. Returns \
+the rows with labels, {MAX_SHOWN_ROWS} at most (or {MAX_SHOWN_BYTES // 1024} KB). Wikidata's usual \
+prefixes are declared.""",
 }
+_COMMON = "\n\nThe properties that are used most here, which need no search: "
+_MOST_COMMON = 30
 _AT_ONCE = 32
 """Calls of a graph."""
-_SHORTENS = " A passage that you have before you is only named again; the next one takes its place."
+_SHORTENS = " Passages that you have before you are only counted; others take their places."
 _CITES = " The id in brackets is what to cite."
 
 
@@ -202,36 +214,44 @@ class _LocalRetriever(BuiltInTool):
     ) -> tuple[str, ToolArtifact]:
         form, queries = self.form, (query, *more_queries)
         k = k or form.k or DEFAULT_K
-        # Enough where all that may be known, or come after others, is among the best.
-        behind = MAX_K if form.per_name else shown.most if shown else 0
+        is_plain = form.prompt_set == "paper"
+        # Enough where all that may be known is among the best, and to count what matches.
+        behind = MAX_K if form.per_name or not is_plain else shown.most if shown else 0
         depth = min(MAX_K, page * k + behind + (len(queries) - 1) * k)
         searches = [self.batcher.search(each, depth) for each in queries]
+        is_one = len(searches) == 1
         try:
             # Most calls have one query, which needs no task of its own.
-            is_one = len(searches) == 1
             rankings = [await searches[0]] if is_one else await asyncio.gather(*searches)
         except RetrieverError as error:
             raise ToolError(f"{error}; go on with the other tools, or ask again later") from error
         known, texts = set(await shown.ids() if shown else ()), list[str]()
-        artifact = ToolArtifact(passages=[])
-        for each, ranking in zip(queries, rankings, strict=True):
+        artifact, repeats = ToolArtifact(passages=[]), list[RepeatRecord]()
+        for n, (each, ranking) in enumerate(zip(queries, rankings, strict=True), start=1):
             order = spread(ranking, form.per_name) if form.per_name else ranking
-            hits, repeats = new_and_repeated(order[(page - 1) * k :], k, known)
+            names = () if is_plain or shown is None else names_in(each)
+            start = (page - 1) * k
+            hits, again = new_and_repeated(order[start : start + REACH * k], k, known, names)
             records = [passage_record(hit, form.titles) for hit in hits]
             # Of two queries the second repeats nothing.
             known |= {hit.passage.id for hit in hits}
             artifact["passages"] += records
-            if repeats:
-                artifact["repeats"] = [*artifact.get("repeats", []), *repeats]
-            if len(queries) > 1:
-                texts.append(f"For {each!r}:")
+            repeats += again
+            if ranking and not is_plain:
+                number = 0 if is_one else n
+                texts.append(search_head(number, len(records), len(ranking), k, page))
             if records:
-                texts.append(blocks(records, repeats))
-            elif repeats:
-                texts += ["No other passage matches the query.", blocks([], repeats)]
+                texts.append(blocks(records, ()))
+            elif start >= MAX_K:
+                texts.append(f"Only the best {MAX_K} passages can be shown.")
+            elif again:
+                texts.append("Nothing new on this page.")
             else:
                 further = "No further passage matches the query."
                 texts.append(NO_PASSAGE if page == 1 else further)
+        if repeats:
+            artifact["repeats"] = repeats
+            texts.append(repeats_text(repeats))
         return "\n\n".join(texts), artifact
 
 
@@ -248,11 +268,11 @@ def make_local_retriever(
     )
 
 
-class _Title(BaseModel):
-    title: str = Field(
-        description="The title, without the id and the number of the passage.",
+class _TitleArguments(BaseModel):
+    titles: list[str] = Field(
+        description="The titles, without the id and the number of the passage.",
         min_length=1,
-        max_length=1000,
+        max_length=MAX_TITLES,
     )
 
 
@@ -260,22 +280,28 @@ class _OpenPassages(BuiltInTool):
     titles: SkipValidation[Titles]
 
     async def _arun(
-        self, title: str, shown: ShownPassages | None = None
+        self, titles: Sequence[str], shown: ShownPassages | None = None
     ) -> tuple[str, ToolArtifact]:
-        # The first look-up reads the whole corpus.
-        passages = await asyncio.to_thread(self.titles.passages, title)
+        opened, missing = list[Hit](), list[str]()
+        for title in dict.fromkeys(titles):
+            # The first look-up reads the whole corpus.
+            passages = await asyncio.to_thread(self.titles.passages, title)
+            opened += [Hit(passage, 0.0) for passage in passages]
+            missing += [] if passages else [repr(cut(unbroken(title), MAX_NAME_CHARS))]
         known = await shown.ids() if shown else ()
-        if not passages:
-            advice = "No passage has this title; search for it: titles must be written in full."
-            return advice, ToolArtifact(passages=[])
-        hits, repeats = new_and_repeated([Hit(p, 0.0) for p in passages], MAX_OPENED, known)
+        hits, repeats = new_and_repeated(opened, MAX_OPENED, known)
         records = [passage_record(hit, self.titles) for hit in hits]
         artifact = ToolArtifact(passages=records)
         if repeats:
             artifact["repeats"] = repeats
-        left = len(passages) - len(hits) - len(repeats)
-        more = [f"{left} more passages of this title are not shown."] if left else []
-        return "\n\n".join([blocks(records, repeats), *more]), artifact
+        texts = [blocks(records, repeats)] if records or repeats else []
+        if left := len(opened) - len(hits) - len(repeats):
+            how = "call it again for them" if shown else "search for what they say"
+            texts.append(f"{counted(left, 'more passage')} of these titles: {how}.")
+        if missing:
+            advice = "search for it: titles must be written in full"
+            texts.append(f"No passage has the title {', '.join(missing)}; {advice}.")
+        return "\n\n".join(texts), artifact
 
 
 def make_open_passages(titles: Titles, prompt_set: PromptSet = DEFAULT_SET) -> BuiltInTool:
@@ -283,7 +309,7 @@ def make_open_passages(titles: Titles, prompt_set: PromptSet = DEFAULT_SET) -> B
     return _OpenPassages(
         name="open_passages",
         description=_OPENS[prompt_set],
-        args_schema=_Title,
+        args_schema=_TitleArguments,
         titles=titles,
     )
 
@@ -305,8 +331,13 @@ class _NameArguments(BaseModel):
         min_length=1,
         max_length=1000,
     )
+    more_texts: list[str] = Field(
+        default=[],
+        description="Other names or phrases to look up in the same call, each on its own.",
+        max_length=MAX_MORE_NAMES,
+    )
     kind: Literal["item", "property"] = Field(default="item", description="What to look for.")
-    limit: int = Field(default=8, description="How many names.", ge=1, le=50)
+    limit: int = Field(default=8, description="How many names for a text.", ge=1, le=MAX_NAMES)
 
 
 class _WikidataSearch(_KgTool):
@@ -316,24 +347,38 @@ class _WikidataSearch(_KgTool):
         return getattr(self.kg, "name_address", None)
 
     def _run(
-        self, text: str, kind: Literal["item", "property"] = "item", limit: int = 8
+        self,
+        text: str,
+        more_texts: Sequence[str] = (),
+        kind: Literal["item", "property"] = "item",
+        limit: int = 8,
     ) -> tuple[str, ToolArtifact]:
-        try:
-            matches = self.kg.search(text, kind, limit)
-        except KgError as error:
-            raise ToolError(str(error)) from error
-        records = [match._asdict() | {"types": list(match.types)} for match in matches]
+        shown, records = list[str](), list[dict[str, Any]]()
+        texts = list(dict.fromkeys((text, *more_texts)))
+        for each in texts:
+            try:
+                matches = self.kg.search(each, kind, limit)
+            except KgError as error:
+                raise ToolError(str(error)) from error
+            shown.append(matches_text(each, matches, limit))
+            records += [match._asdict() | {"types": list(match.types)} for match in matches]
+        if more_texts:
+            heads = (f"For {cut(unbroken(each), MAX_NAME_CHARS)!r}:" for each in texts)
+            shown = [f"{head}\n{found}" for head, found in zip(heads, shown, strict=True)]
         for record in records:
             if not record["members"]:
                 del record["members"]
-        return matches_text(text, matches), ToolArtifact(matches=cast(list[MatchRecord], records))
+        return "\n\n".join(shown), ToolArtifact(matches=cast(list[MatchRecord], records))
 
 
 def make_wikidata_search(kg: Graph, prompt_set: PromptSet = DEFAULT_SET) -> BuiltInTool:
     """The tool over a graph; `prompt_set`: in whose words it describes itself."""
+    common: Callable[[int], list[Match]] | None = getattr(kg, "most_used_properties", None)
+    used = common(_MOST_COMMON) if common and prompt_set != "paper" else []
+    listed = "; ".join(f"{match.id} {cut(unbroken(match.label), MAX_NAME_CHARS)}" for match in used)
     return _WikidataSearch(
         name="wikidata_search",
-        description=_SEARCHES[prompt_set],
+        description=_SEARCHES[prompt_set] + (f"{_COMMON}{listed}." if listed else ""),
         args_schema=_NameArguments,
         kg=kg,
         threads=ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="wikidata_search"),
@@ -358,22 +403,8 @@ class _WikiSparql(_KgTool):
             answer = self.kg.query(query, DEFAULT_SECONDS)
         except KgError as error:
             raise ToolError(advice(str(error))) from error
-        rows = RowsRecord(
-            variables=list(answer.variables),
-            rows=[[term and _value(term) for term in row] for row in answer.rows],
-            complete=answer.complete,
-            boolean=answer.boolean,
-            labels=dict(answer.labels),
-        )
         advised = replace(answer, notes=tuple(map(advice, answer.notes)))
-        return answer_text(advised), ToolArtifact(rows=rows)
-
-
-def _value(term: Term) -> dict[str, str]:
-    """As in SPARQL's JSON results."""
-    kind = {"iri": "uri", "literal": "literal", "blank": "bnode"}[term.kind]
-    more = {"datatype": term.datatype, "xml:lang": term.language}
-    return {"type": kind, "value": term.value, **{key: text for key, text in more.items() if text}}
+        return answer_text(advised), ToolArtifact(rows=rows_record(answer))
 
 
 def make_wikisparql(

@@ -41,7 +41,7 @@ NAMES_TOOL, QUERY_TOOL = "wikidata_search", "wikisparql"
 KG_TOOLS = (NAMES_TOOL, QUERY_TOOL)
 _TOOLS = {
     SEARCH_TOOL: "search the passages of --corpus: local_retriever(query, k=3)",
-    OPENING_TOOL: "open all passages of a title in --corpus: open_passages(title)",
+    OPENING_TOOL: "open all passages of titles in --corpus: open_passages(titles)",
     NAMES_TOOL: (
         'find entities and properties of --kg by name: wikidata_search(text, kind="item", limit=8)'
     ),
@@ -88,10 +88,12 @@ def installed_tools() -> dict[str, str]:
     return {name: distribution_of(point) for name, point in entry_points("tools").items()}
 
 
-def default_tools(sources: Collection[str]) -> tuple[str, ...]:
-    """The tools of an agent for which none are named: those that have something to search."""
-    by_default = {SEARCH_TOOL: "corpus", NAMES_TOOL: "kg", QUERY_TOOL: "kg"}
-    return tuple(name for name, source in by_default.items() if source in sources)
+def default_tools(sources: Collection[str], *, opens: bool = False) -> tuple[str, ...]:
+    """The tools of an agent for which none are named: those that have something to search. `opens`:
+    there is a corpus folder in which titles are looked up."""
+    by_default = {SEARCH_TOOL: "corpus", OPENING_TOOL: "corpus", **dict.fromkeys(KG_TOOLS, "kg")}
+    names = (name for name, source in by_default.items() if source in sources)
+    return tuple(name for name in names if opens or name != OPENING_TOOL)
 
 
 def check_source(name: str, sources: Collection[str], words: SettingNames = FLAGS) -> None:

@@ -6,21 +6,30 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Protocol
 
-from branchwise.base.text import cut, printable, unbroken
+from branchwise.base.text import counted, cut, printable, unbroken
 from branchwise.corpora.folder import Titles
 from branchwise.corpora.passages import name_of
-from branchwise.corpora.retrieval import Hit
-from branchwise.kg.answers import Match, QueryResult, Term
-from branchwise.tools.artifacts import PassageRecord, RepeatRecord
+from branchwise.corpora.retrieval import MAX_K, Hit, phrases_held
+from branchwise.kg.answers import MAX_TEXT, Match, QueryResult, Term
+from branchwise.tools.artifacts import PassageRecord, RepeatRecord, RowsRecord
 
 MAX_MORE_QUERIES, MAX_OPENED = 4, 20
-"""Of one search and of one opened title, at most."""
+"""Of one search, and passages of one call that opens titles."""
+MAX_TITLES, MAX_MORE_NAMES = 10, 9
+"""Of one call."""
+MAX_NAMES = 50
+"""The most that `wikidata_search` lists for a text."""
+MAX_NAMED = 3
+"""Titles of passages that are not repeated."""
+REACH = 5
+"""Pages behind the first passage of one, in which passages take the places of those known."""
 NO_PASSAGE = "No passage matches the query."
 _BETWEEN = "\n\n"
-_REPEATED = "Shown before, not repeated:"
 MAX_SHOWN_ROWS = 100
-MAX_SHOWN_BYTES = 8 * 1024
-_MAX_CELL = 300
+MAX_SHOWN_BYTES = 24 * 1024
+MAX_NAME_CHARS = 300
+_MAX_CELL = MAX_TEXT + 100
+"""Of a value, whose own note says where the graph cut it."""
 _SEARCHED = re.compile(r'with wikidata_search(?:\(kind="property"\))?')
 _PREFIXES = (
     ("http://www.wikidata.org/entity/statement/", "wds:"),
@@ -73,11 +82,17 @@ def passages_text(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def blocks(records: Iterable[Mapping[str, Any]], repeats: Sequence[RepeatRecord]) -> str:
-    """New passages whole, with empty lines between them, then the others by their titles."""
-    named = "\n".join(
-        [_REPEATED, *(f"[{repeat['id']}] {unbroken(repeat['title'])}" for repeat in repeats)]
-    )
-    return _BETWEEN.join([*map(block, records), *([named] if repeats else [])])
+    """New passages whole, with empty lines between them, then how many others were shown before."""
+    return _BETWEEN.join([*map(block, records), *([repeats_text(repeats)] if repeats else [])])
+
+
+def repeats_text(repeats: Sequence[RepeatRecord]) -> str:
+    """How many passages are not repeated, and the first three of their titles."""
+    titles = list(dict.fromkeys(unbroken(repeat["title"]) for repeat in repeats))
+    named = "; ".join(cut(title, MAX_NAME_CHARS) for title in titles[:MAX_NAMED])
+    more = "; …" if len(titles) > MAX_NAMED else ""
+    count = len({repeat["id"] for repeat in repeats})
+    return f"Shown before, not repeated: {counted(count, 'passage')} ({named}{more})"
 
 
 def shown_whole(content: str, passages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -109,25 +124,48 @@ def spread(ranking: Sequence[Hit], per_name: int) -> list[Hit]:
 
 
 def new_and_repeated(
-    ranking: Sequence[Hit], k: int, shown: Collection[str]
+    ranking: Sequence[Hit], k: int, shown: Collection[str], names: Sequence[str] = ()
 ) -> tuple[list[Hit], list[RepeatRecord]]:
-    """The best `k` hits of a ranking that the model lacks, and the others that stand among them."""
+    """The best `k` hits of a ranking that the model lacks, and the others that stand among them.
+
+    A page of which nothing is known is the ranking's own. Where others take the places of known
+    passages, and the query has `names`, a hit behind the first half of the k must have one of them:
+    the rest share other words. Where no hit has one as the query writes it, all k stay.
+    """
     new: list[Hit] = []
     repeated: list[RepeatRecord] = []
-    for hit in ranking:
+    named = {hit.passage.id for hit in ranking if names and phrases_held(hit.passage, names)}
+    for rank, (passage, score) in enumerate(ranking):
         if len(new) == k:
             break
-        if hit.passage.id in shown:
-            repeated.append(RepeatRecord(id=hit.passage.id, title=hit.passage.title))
-        else:
-            new.append(hit)
+        if passage.id in shown:
+            repeated.append(RepeatRecord(id=passage.id, title=passage.title))
+        elif (
+            not names
+            or passage.id in named
+            or rank < k // 2
+            or (rank < k and not (repeated and named))
+        ):
+            new.append(Hit(passage, score))
     return new, repeated
+
+
+def search_head(query: int, shown: int, matching: int, k: int, page: int) -> str:
+    """What a search found: passages shown, how many match, whether another page has more. `query`:
+    which of the call's, from 1; 0 where it has one. To repeat its words would cost much."""
+    least = "+" if matching >= MAX_K else ""
+    more = ""
+    if matching > page * k:
+        more = f"; more on page {page + 1}"
+    elif least:
+        more = "; for others, word the query differently"
+    return f"{f'Query {query}: ' if query else ''}{shown} of {matching}{least} that match{more}"
 
 
 def answer_text(answer: QueryResult) -> str:
     """Names of the columns, one row per line, what was cut, and notes.
 
-    At most 100 rows and 8 KiB of rows.
+    At most 100 rows and 24 KiB of rows, cut between rows.
     """
     if answer.boolean is not None:
         return "\n".join(["yes" if answer.boolean else "no", *answer.notes])
@@ -153,13 +191,32 @@ def answer_text(answer: QueryResult) -> str:
     return "\n".join([head, *lines, *answer.notes])
 
 
+def rows_record(answer: QueryResult) -> RowsRecord:
+    """An answer as a tool's artifact keeps it."""
+    return RowsRecord(
+        variables=list(answer.variables),
+        rows=[[term and _value(term) for term in row] for row in answer.rows],
+        complete=answer.complete,
+        boolean=answer.boolean,
+        labels=dict(answer.labels),
+    )
+
+
+def _value(term: Term) -> dict[str, str]:
+    """As in SPARQL's JSON results."""
+    kind = {"iri": "uri", "literal": "literal", "blank": "bnode"}[term.kind]
+    more = {"datatype": term.datatype, "xml:lang": term.language}
+    return {"type": kind, "value": term.value, **{key: text for key, text in more.items() if text}}
+
+
 def _cells(answer: QueryResult, row: Sequence[Term | None]) -> Iterable[str]:
     for variable, term in zip(answer.variables, row, strict=True):
         if term is None:
             yield "-"
         elif term.kind != "iri":
             is_date = term.datatype.endswith("#dateTime")
-            yield _one_line(term.value.removesuffix("T00:00:00Z") if is_date else term.value)
+            value = term.value.removesuffix("T00:00:00Z") if is_date else term.value
+            yield _one_line(value, _MAX_CELL)
         else:
             label = answer.labels.get(term.value)
             beside = f"{variable}Label" in answer.variables  # says the same
@@ -175,8 +232,9 @@ def short_iri(iri: str) -> str:
     return _one_line(f"<{iri}>")
 
 
-def matches_text(text: str, matches: Sequence[Match]) -> str:
-    """Matches under the name that they bear, in order; guesses are marked."""
+def matches_text(text: str, matches: Sequence[Match], limit: int = MAX_NAMES) -> str:
+    """Matches under the name that they bear, in order; guesses are marked. Where as many names came
+    as were asked for, it says how to see more."""
     missing = f"nothing is called {_one_line(text)!r}"
     if not matches:
         return f"{missing} here; try another spelling, fewer words, or another name of it"
@@ -192,6 +250,8 @@ def matches_text(text: str, matches: Sequence[Match]) -> str:
         if len(named) > 1:
             lines.append(f"{len(named)} things are called {_one_line(name)!r}:")
         lines += map(_match_line, named)
+    if len({match.name for match in matches}) >= limit and limit < MAX_NAMES:
+        lines.append(f"(limited to {counted(limit, 'name')}; there may be more: raise `limit`)")
     return "\n".join(lines)
 
 
@@ -218,5 +278,5 @@ def class_size(members: int) -> str:
     return f"class of {members:,} thing{'s' if members != 1 else ''}"
 
 
-def _one_line(text: str) -> str:
-    return cut(printable(unbroken(text), " "), _MAX_CELL)
+def _one_line(text: str, most: int = MAX_NAME_CHARS) -> str:
+    return cut(printable(unbroken(text), " "), most)

@@ -9,6 +9,8 @@ Calls = list[tuple[str, dict[str, Any]]]
 MOST_QUERIES = 4
 """Of one call, where a schema that takes several does not say how many."""
 
+MOST_TITLES = 10
+
 
 @dataclass(frozen=True)
 class Offer:
@@ -44,9 +46,12 @@ class Offer:
         """The call for another page of a search."""
         return [(self.search, {**args, "page": page})]
 
-    def open(self, title: str) -> Calls:
-        """The call that opens a title."""
-        return [(self.opens, {self.opens_by: [title] if self.opens_by == "titles" else title})]
+    def open(self, titles: Sequence[str]) -> Calls:
+        """Calls that open the titles, as many in a call as one takes."""
+        if self.opens_by != "titles":
+            return [(self.opens, {self.opens_by: title}) for title in titles]
+        groups = [titles[n : n + MOST_TITLES] for n in range(0, len(titles), MOST_TITLES)]
+        return [(self.opens, {self.opens_by: list(group)}) for group in groups]
 
 
 def _properties(function: Mapping[str, Any]) -> Mapping[str, Any]:

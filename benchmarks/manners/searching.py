@@ -89,17 +89,17 @@ def _opened(seen: Conversation, offer: Offer) -> Calls:
     """The titles of the asked names, and those that have passages which were not shown."""
     if not offer.opens:
         return []
-    opened = {str(call.args.get(offer.opens_by)) for call in seen.calls if call.name == offer.opens}
+    given = [call.args[offer.opens_by] for call in seen.calls if call.name == offer.opens]
+    opened = {title for one in given for title in (one if isinstance(one, list) else [one])}
     shown: dict[str, list[ShownPassage]] = {}
     for passage in seen.passages:
         shown.setdefault(passage.title, []).append(passage)
-    return [
-        call
+    wanted = [
+        title
         for title, parts in shown.items()
         if _is_subject(title, seen.question) or parts[0].parts > len(parts)
-        for call in offer.open(title)
-        if str(call[1][offer.opens_by]) not in opened
     ]
+    return offer.open([title for title in wanted if title not in opened])
 
 
 def _subjects(seen: Conversation) -> list[str]:

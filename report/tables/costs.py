@@ -5,6 +5,9 @@ from branchwise.report.study_report import StudyReport
 from branchwise.report.table import CellValue, Table, TableColumn, count_columns, system_column
 from branchwise.runs.costs.usage import COUNTS
 
+PER_RIGHT = TableColumn(
+    "tokens_per_right", "tokens a right answer", "tokens", heading="tokens/\nright"
+)
 _UNITS = {"calls": "count", "seconds": "seconds"}
 _TOOL_NOTES = (
     "Failed: arguments that did not fit, no such tool, an error, or no budget left.",
@@ -23,20 +26,25 @@ def costs_table(report: StudyReport) -> Table:
         TableColumn("seconds", "seconds", "seconds", 1),
         TableColumn("cost_usd", "USD", "usd", 4),
         TableColumn("ratio", "times base", "ratio", 2),
+        PER_RIGHT,
     )
     rows: list[tuple[CellValue, ...]] = []
     for system in report.systems:
         name, costs = system.name, system.run.costs
         for role in costs.roles:
             counts = (getattr(role.usage, count) for count in COUNTS)
-            rows.append((name, role.role, role.model, *counts, role.cost, None))
+            rows.append((name, role.role, role.model, *counts, role.cost, None, None))
         if len(costs.roles) != 1:
             counts = (getattr(costs.usage, count) for count in COUNTS)
-            rows.append((name, "all", None, *counts, costs.cost, None))
+            rows.append((name, "all", None, *counts, costs.cost, None, None))
         means = costs.per_item
         counts = (means[count] for count in COUNTS)
-        rows.append((name, "per item", None, *counts, means["cost"], ratio(report, system)))
-    notes = ["Cached is part of input, reasoning of output; seconds are summed over requests."]
+        mean = means["cost"], ratio(report, system), system.run.tokens_per_right
+        rows.append((name, "per item", None, *counts, *mean))
+    notes = [
+        "Cached is part of input, reasoning of output; seconds are summed over requests.",
+        "Tokens a right answer: of all roles and items, for each gold answer that is right.",
+    ]
     if unit := spending(report):
         notes.append(f"Times base: of the {unit.words} of an item.")
     priced = (system.run.costs for system in report.systems if system.run.costs.source)

@@ -10,7 +10,7 @@ from branchwise.base.text import counted, printable
 from branchwise.eval.judging.grading import Demand
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
 from branchwise.report.study_report import StudyReport
-from branchwise.report.tables.costs import costs_table
+from branchwise.report.tables.costs import PER_RIGHT, costs_table
 from branchwise.report.terminal.cells import indented, new_table, notes, plain, run_name
 from branchwise.report.terminal.console import console
 from branchwise.report.terminal.report_table import drawn
@@ -35,13 +35,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _SHOWN, _NEAR = 3, 0.6
-_IN_NOTES = ("model", "ratio")
+_IN_NOTES = {"model", "ratio"}
 
 
 def cost_tables(report: StudyReport) -> "Iterator[RenderableType]":
     """The table, and notes: whose price is missing, and how to give it."""
     table = costs_table(report)
-    yield from drawn(table.with_columns([c.key for c in table.columns if c.key not in _IN_NOTES]))
+    is_known = any(system.run.tokens_per_right for system in report.systems)
+    left_out = _IN_NOTES if is_known else {*_IN_NOTES, PER_RIGHT.key}
+    yield from drawn(table.with_columns([c.key for c in table.columns if c.key not in left_out]))
     costs = [system.run.costs for system in report.systems]
     lines: list[str] = []
     for system in report.systems:
@@ -49,6 +51,8 @@ def cost_tables(report: StudyReport) -> "Iterator[RenderableType]":
         lines += [before + line for line in _about(system.run.costs)]
     lines += _prices_are_from(costs)
     lines.append("cached is part of input, reasoning of output; seconds are summed over requests")
+    if is_known:
+        lines.append("tokens/right: of all roles and items, for each gold answer that is right")
     unpriced = dict.fromkeys(model for cost in costs for model in cost.unpriced)
     lines += [_how_to_give(model, "with --prices FILE") for model in unpriced]
     yield notes(lines)

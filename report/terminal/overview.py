@@ -17,6 +17,7 @@ from branchwise.report.figures.losses import MISSING_KINDS, losses
 from branchwise.report.study_report import StudyReport, SystemReport, compare_with_bases
 from branchwise.report.table import CellValue, ChangeCell, Table, TableColumn, system_column
 from branchwise.report.tables.changes import changes_table
+from branchwise.report.tables.costs import PER_RIGHT
 from branchwise.report.tables.effects import effects_table, gaps
 from branchwise.report.tables.results import alternatives_notes, evidence_notes, scored_by
 from branchwise.report.terminal.cells import indented, notes, plain, run_name
@@ -103,6 +104,7 @@ def _ends(systems: Sequence[SystemReport]) -> Iterator[_Column]:
     yield TableColumn("sent_again", "", "count", heading="sent\nagain"), sums
     costs = [system.run.costs.cost for system in systems]
     yield TableColumn("cost", "USD", "text"), [usd(cost) for cost in costs] if any(costs) else []
+    yield PER_RIGHT, [system.run.tokens_per_right for system in systems]
 
 
 def told_together(

@@ -200,6 +200,14 @@ class ScoredAnswers:
     def answered(self) -> Sequence[AnsweredItem]:
         return self.analysis.answered if self.analysis else self.settled.items
 
+    @property
+    def tokens_per_right(self) -> float | None:
+        """Tokens of all roles for each gold answer that is right, over all items. None where none
+        is, where answers are not compared one by one, or where no tokens were counted."""
+        right = self.analysis.right["all"] if self.analysis else 0
+        usage = self.costs.usage
+        return (usage.input + usage.output) / right or None if right else None
+
     @cached_property
     def items(self) -> tuple[ScoredItem, ...]:
         """Its items with their metrics; with traces where answers are entities."""
@@ -263,7 +271,7 @@ class ScoredAnswers:
             }
         return {
             **self.scores.to_json(),
-            "costs": self.costs.to_json(),
+            "costs": self.costs.to_json() | {"tokens_per_right": self.tokens_per_right},
             "models": self.settled.to_json(),
             "modules": self.modules.to_json(),
             "did_nothing": [part.words for part in self.inert.values()],

@@ -3,9 +3,9 @@
 from manners.asking import RecordedQuery
 from query_splitting import SPLITS, fusion, new_ones, parts
 
+from branchwise.corpora.names_in_text import names_in
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Hit
-from branchwise.graphs.question_names import names_in
 
 
 def split(query, way="query, names, rest"):

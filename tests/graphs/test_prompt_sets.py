@@ -19,7 +19,7 @@ from support.kg.aurora import aurora_kg
 
 TOOLS = tuple(known_tools())
 FACTS = {
-    "A passage that you have before you is only named again; the next one takes its place.",
+    "Passages that you have before you are only counted; others take their places.",
     "The id in brackets is what to cite.",
 }
 """What tools say of themselves in every set."""

@@ -64,6 +64,16 @@ def test_a_reading_is_kept_as_it_is_written(lines: list[str], kept: list[str]) -
     assert read_readings("\n".join(lines)) == Readings(tuple(kept))
 
 
+def test_what_is_ruled_out_is_no_reading_and_is_named() -> None:
+    found = read_readings(f"{FIRST}\n- {SECOND}\nnot: King Kong (city)\n* Not: King Kong (band)")
+    assert found.kept == (FIRST, SECOND)
+    assert [(line.text, line.why) for line in found.dropped] == [
+        ("King Kong (city)", "cannot be meant"),
+        ("King Kong (band)", "cannot be meant"),
+    ]
+    assert read_readings(f"{FIRST}\nnot: King Kong (city)").kept == ()
+
+
 def test_a_reading_repeated_in_other_letters_or_signs_is_dropped() -> None:
     found = read_readings(f"{FIRST}\n{SECOND}\nwho directed king kong, 1933 film?\n{FIRST}")
     assert found.kept == (FIRST, SECOND)

@@ -51,7 +51,7 @@ def way(*, expands: bool = False, extracts: bool = False, has_tools: bool = True
 
 
 def rebuilt(events: Sequence[Event], route: Route, ledger: Ledger | None = None) -> ResumePoint:
-    return rebuild(events, route, lambda r: f"[{' | '.join(r)}]", ledger or Ledger())
+    return rebuild(events, route, lambda e: f"[{' | '.join(e.readings)}]", ledger or Ledger())
 
 
 NOT_RUN = {"error": "not run: the tool-call budget is spent", "failure": "not_run"}

@@ -233,6 +233,15 @@ def test_a_rule_says_the_same_everywhere(settings, base, what, refused):
     assert str(of_study.where).endswith("s.yaml:1")
 
 
+def test_calls_for_each_reading_need_an_agent_that_is_told_or_readings(refused: Any) -> None:
+    hidden = {"budget_shown": "off", "calls_per_reading": 3}
+    with pytest.raises(SettingError) as of_flags:
+        read_options(System, hidden)
+    for error in (of_flags.value, refused(hidden)):
+        assert "has no effect where the agent is not told its budget" in str(error)
+    assert read_options(System, {**hidden, "expand": True}).budget.calls_per_reading == 3
+
+
 @pytest.mark.slow
 def test_an_index_that_is_not_there_is_refused_alike(tmp_path: Path, refused: Any) -> None:
     (tmp_path / "p.jsonl").write_text(json.dumps({"id": "p1", "contents": "Heat\nMann."}))

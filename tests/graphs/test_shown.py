@@ -66,7 +66,7 @@ def test_the_next_passage_takes_the_place_of_one_that_was_shown(results):
     first, second = results(search(), search())
     assert len(ids(first)) == len(ids(second)) == 1
     assert ids(first) != ids(second)
-    assert "Shown before, not repeated:\n" + first.split("\n")[0].split(" · ")[0] in second
+    assert "Shown before, not repeated: 1 passage (Heat (novel))" in second
 
 
 def test_repeats_are_whole_where_that_is_asked_for(results):
@@ -78,7 +78,7 @@ def test_repeats_are_whole_where_that_is_asked_for(results):
 def test_of_one_turn_the_second_call_names_what_the_first_shows(results):
     first, second = results(calls(SEARCH, SEARCH))
     assert set(ids(first)).isdisjoint(ids(second))
-    assert first.split("]")[0] in second
+    assert "Shown before, not repeated: 1 passage (Heat (novel))" in second
 
 
 @pytest.mark.slow
@@ -91,8 +91,8 @@ def test_calls_of_one_turn_find_as_many_passages_as_they_ask_for(results, tmp_pa
 
 def test_several_queries_are_one_call_and_show_nothing_twice(results):
     [both] = results(search(more_queries=["heat song"]), k=2)
-    assert both.startswith("For 'heat novel':\n\n[")
-    assert "For 'heat song':" in both
+    assert both.startswith("Query 1: 2 of 4 that match; more on page 2\n\n[")
+    assert "\n\nQuery 2: 2 of 4 that match; more on page 2\n\n[" in both
     shown = ids(both)
     assert len(shown) == len(set(shown)) == 4
 
@@ -111,15 +111,93 @@ def test_a_title_of_several_passages_says_which_this_is(results):
 
 def test_all_passages_of_a_title_are_opened_but_those_that_are_there(results):
     tools = ("local_retriever", "open_passages")
-    opening = call("open_passages", title="heat (NOVEL)")
+    opening = call("open_passages", titles=["heat (NOVEL)"])
     first, second = results(search("dust wind"), opening, tools=tools)
     assert (ids(first), ids(second)) == (["dust"], ["two"])
-    assert "Shown before, not repeated:\n[dust] Heat (novel)" in second
+    assert "Shown before, not repeated: 1 passage (Heat (novel))" in second
+
+
+def test_several_titles_are_one_call_and_those_that_are_missing_are_said(results):
+    opening = call("open_passages", titles=["Heat (film)", "Cold", "Heat (song)", "Heat (film)"])
+    [text] = results(opening)
+    assert ids(text) == ["heat", "song"]
+    assert text.endswith("the title 'Cold'; search for it: titles must be written in full.")
+
+
+def test_an_opened_title_ends_at_a_passage_and_the_next_call_goes_on(results, tmp_path):
+    parts = {f"p{n}": f"Heat\nPart {n} of many." for n in range(23)}
+    opening = call("open_passages", titles=["Heat"])
+    first, second = results(opening, opening, corpus=str(bm25_corpus(tmp_path, parts)))
+    assert (len(ids(first)), len(ids(second))) == (20, 3)
+    assert first.endswith("3 more passages of these titles: call it again for them.")
+    assert "Shown before, not repeated: 20 passages (Heat)" in second
+
+
+def test_of_many_repeats_a_call_names_three_titles_and_counts_them_once(results, tmp_path):
+    many = {f"p{n}": f"Title {n}\nheat heat novel" for n in range(8)}
+    both = search(more_queries=["novel heat"])
+    _, text = results(search(), both, k=8, corpus=str(bm25_corpus(tmp_path, many)))
+    assert text.count("Shown before") == 1
+    last = text.rsplit("\n\n", 1)[-1]
+    assert last == "Shown before, not repeated: 8 passages (Title 0; Title 1; Title 2; …)"
+
+
+def test_only_passages_with_a_name_of_the_query_take_the_places_of_those_shown(results, tmp_path):
+    texts = {f"p{n}": f"Novel {n}\nA novel about novels." for n in range(8)}
+    texts |= {name: f"{name}\nHe wrote a novel of Ann Lee." for name in ("one", "two")}
+    found = {"k": 4, "corpus": str(bm25_corpus(tmp_path, texts))}
+    first, again = results(search("novel by Ann Lee"), search("a novel by Ann Lee"), **found)
+    assert ids(first) == ["one", "two", "p0", "p1"], "nothing was shown before: the ranking's own"
+    assert ids(again) == []
+    assert "0 of 10 that match; more on page 2\n\nNothing new on this page." in again
+    first, again = results(search("novel by ann lee"), search("a novel by ann lee"), **found)
+    assert (ids(first), ids(again)) == (["one", "two", "p0", "p1"], ["p2", "p3", "p4", "p5"])
+    asked = [search("novel by Ann Lee"), search("novel by Anne Lee")]
+    known = [results(search("one"), each, **found)[1] for each in asked]
+    assert [ids(text) for text in known] == [["two"], ["two", "p0", "p1"]], (
+        "no passage has Anne Lee"
+    )
+    first, page = results(search("novel by Ann Lee"), search("novel by Ann Lee", page=2), **found)
+    assert ids(page) == ["p2", "p3", "p4", "p5"], "a page without repeats is the ranking's own"
 
 
 def test_a_title_that_is_not_there_is_said(results):
-    [text] = results(call("open_passages", title="Cold"), tools=("open_passages",), k=None)
-    assert text == "No passage has this title; search for it: titles must be written in full."
+    opening = call("open_passages", titles=["Cold"])
+    [text] = results(opening, tools=("open_passages",), k=None)
+    assert text == (
+        "No passage has the title 'Cold'; search for it: titles must be written in full."
+    )
+
+
+EXPANDS = {"expand": True, "readings_from": "memory", "budget_shown": "on"}
+
+
+@pytest.mark.parametrize(("each", "ends"), [
+    (1, ["[1 of 2 tool calls", "[0 of 2 tool calls", "not run: the tool-call budget is spent"]),
+    (2, ["[2 of 3 tool calls", "[1 of 3 tool calls", "[0 of 3 tool calls"]),
+])  # fmt: skip
+def test_calls_follow_the_readings_up_to_the_most(results, each, ends):
+    budget = Budget(calls=3, calls_per_reading=each)
+    turns = say("Heat (film)?\nHeat (novel)?\nnot: Heat (song)"), calls(SEARCH, SEARCH, SEARCH)
+    texts = results(*turns, budget=budget, **EXPANDS)
+    assert all(end in text for end, text in zip(ends, texts, strict=True))
+
+
+def test_without_readings_the_agent_is_told_the_calls_for_each_that_it_finds(results, chat_server):
+    [text] = results(search(), budget=Budget(calls=20, calls_per_reading=4), budget_shown="on")
+    assert "[19 of 20 tool calls" in text
+    system = chat_server.requests[0]["messages"][0]["content"]
+    assert "4 tool calls for each reading of the question" in system
+    assert "but 20 at most" in system
+
+
+def test_what_an_expander_rules_out_is_told_to_the_agent(results, chat_server):
+    results(say("Heat (film)?\nHeat (novel)?\nnot: Heat (song)"), search(), **EXPANDS)
+    told = chat_server.requests[1]["messages"][1]["content"]
+    assert "- Heat (film)?\n- Heat (novel)?\n" in told
+    assert told.endswith(
+        "It cannot mean these, which share a name with what it asks about: Heat (song)"
+    )
 
 
 def test_results_end_with_what_is_left_and_say_when_it_is_little(results, chat_server):

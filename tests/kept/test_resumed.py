@@ -25,8 +25,6 @@ SCRIPTED_AT = re.compile(r"http://127\.0\.0\.1:\d+/v1")
 BY_PROCESS = ("seconds", "replayed", "step", "lost_step", "events", "printed")
 """Fields that differ where all is well. Of tools that run at the same time any may end first, so
 that steps have other numbers; events are compared apart. What nodes print is no longer recorded."""
-REFUSED = "refused to answer"
-"""What is remarked of replies since these runs were made."""
 TypeIn = Callable[..., tuple[int, str, str]]
 LATER_HALF = """SELECT rowid FROM responses AS one WHERE rowid >
     (SELECT AVG(rowid) FROM responses AS other WHERE other.item = one.item)"""
@@ -79,22 +77,13 @@ def move_nodes(run: Path) -> None:
         connection.execute(change, (f"{MADE_AT}/nodes.py", str(run.parent / "nodes.py")))
 
 
-def is_refusal(event: Any) -> bool:
-    match event:
-        case "remark", {"message": str(words)}:
-            return words == REFUSED
-    return False
-
-
 def same_as_then(value: Any) -> Any:
     """A JSON value without what is another process's."""
     match value:
         case dict():
-            told_since = {"remarks": {REFUSED: 1}}.items()
-            kept = (item for item in value.items() if item not in told_since)
-            return {k: same_as_then(one) for k, one in kept if k not in BY_PROCESS}
+            return {k: same_as_then(one) for k, one in value.items() if k not in BY_PROCESS}
         case list() | tuple():
-            return [same_as_then(one) for one in value if not is_refusal(one)]
+            return [same_as_then(one) for one in value]
         case str():
             return re.sub(r"http://127\.0\.0\.1:\d+", "SERVER", value)
     return value

@@ -75,7 +75,8 @@ def test_a_corpus_is_searched_unless_tools_say_otherwise(
         system = make_system().model_copy(update={"tools": tools})
         run(str(question_file(1)), system, out=tmp_path / name)
     with_tools, without = chat_server.requests
-    assert [t["function"]["name"] for t in with_tools["tools"]] == ["local_retriever"]
+    names = [tool["function"]["name"] for tool in with_tools["tools"]]
+    assert names == ["local_retriever", "open_passages"]
     assert "tools" not in without
 
 

@@ -186,7 +186,9 @@ def test_a_passage_of_several_searches_is_read_and_shown_once(play, chat_server)
     shown, nothing = other.split("\n\n")
     titles = {f"[{id}] {title}" for id, (title, _) in PASSAGES.items()}
     helps = {f"[{id}] {PASSAGES[id][0]}" for id in ("p1", "p3")}
-    assert set(shown.removeprefix("Shown before, not repeated:\n").split("\n")) == helps
+    named = {PASSAGES[id][0] for id in ("p1", "p3")}
+    assert shown.startswith("Shown before, not repeated: 2 passages (")
+    assert set(shown.partition("(")[2].removesuffix(")").split("; ")) == named
     left_out = nothing.removeprefix("[left out, nothing found in: ").removesuffix("]")
     assert set(left_out.split("; ")) == titles - helps
     assert row.outcome["usage"]["extractor"]["calls"] == 1

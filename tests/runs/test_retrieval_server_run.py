@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 from branchwise import resume
 from branchwise.base.errors import InputError
 from branchwise.cli import app
+from branchwise.corpora.retrieval import MAX_K
 from support.chat_server import search_then_answer
 from support.retrieval_server import RetrievalServer, sends
 from support.stores import edited
@@ -87,7 +88,7 @@ def test_the_command_takes_the_address_and_says_when_nobody_is_there(
         app, [*asked, str(tmp_path / "run"), "--retriever", f"http:{server.url}", "--k", "2"]
     )
     assert done.exit_code == 0, done.output
-    assert server.requests[-1]["topk"] == 2
+    assert server.requests[-1]["topk"] == MAX_K
     wrong = server.url.replace("/retrieve", "/other")
     refused = CliRunner().invoke(
         app, [*asked, str(tmp_path / "no"), "--retriever", f"http:{wrong}"]

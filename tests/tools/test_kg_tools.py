@@ -131,3 +131,34 @@ def test_no_value_can_pose_as_a_row_or_steer_a_terminal():
 
 def test_an_ask_is_answered_in_a_word():
     assert answer_text(QueryResult((), (), boolean=False, notes=("Because.",))) == "no\nBecause."
+
+
+def test_several_names_are_one_call(kg):
+    message = call(make_wikidata_search(kg), text="Aurora", more_texts=["Ann Lee", "Aurora"])
+    first, second = message.content.split("\n\n")
+    assert first.startswith("For 'Aurora':\n")
+    assert second.startswith("For 'Ann Lee':\nQ3 Ann Lee")
+    ids = [match["id"] for match in message.artifact["matches"]]
+    assert ids.count("Q3") == 1
+
+
+def test_a_list_that_the_limit_ended_says_how_to_see_more():
+    matches = [Match(f"Q{n}", f"a{n}", "", f"a{n}", (), 1) for n in range(2)]
+    assert matches_text("a", matches, 2).endswith("may be more: raise `limit`)")
+    assert "limited" not in matches_text("a", matches, 3)
+
+
+def test_the_properties_that_are_used_most_stand_in_the_description(kg):
+    described = make_wikidata_search(kg).description
+    assert "need no search: P" in described
+    assert "P57 director" in described
+    assert "need no search" not in make_wikidata_search(kg, "paper").description
+
+
+def test_35_rows_and_long_values_are_shown_whole():
+    joined = ", ".join(f"Name {n}" for n in range(80))
+    rows = tuple((Term(f"{n} {joined}"[:600], "literal"),) for n in range(35))
+    text = answer_text(QueryResult(("names",), rows))
+    assert text.count("\n") == 35
+    assert "shown" not in text
+    assert all(len(line) == 600 for line in text.splitlines()[1:])

@@ -58,7 +58,8 @@ def test_a_fixed_k_leaves_the_schema(echo):
 async def test_the_result_is_text_for_the_model_and_an_artifact_for_the_trace(passages, content):
     shelf = [Passage(id=f"p{n}", title=t, text=x) for n, (t, x) in enumerate(passages, 1)]
     message = await make_local_retriever(Fixed(*shelf)).ainvoke(call(query="x"))
-    assert message.content == content
+    head = f"{len(shelf)} of {len(shelf)} that match\n\n" if shelf else ""
+    assert message.content == head + content
     assert message.artifact == {
         "passages": [p.model_dump() | {"score": 1.0 - n / 10} for n, p in enumerate(shelf)]
     }
@@ -75,4 +76,6 @@ async def test_arguments_out_of_bounds_are_refused_before_any_search(echo, argum
 
 
 def test_it_works_without_an_event_loop(echo):
-    assert make_local_retriever(echo, SearchForm(1)).invoke({"query": "a"}) == "[a-1] a\ntext 1"
+    assert make_local_retriever(echo, SearchForm(1)).invoke({"query": "a"}) == (
+        "1 of 50+ that match; more on page 2\n\n[a-1] a\ntext 1"
+    )

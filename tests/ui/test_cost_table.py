@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -8,10 +9,12 @@ from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.ledger import RoleUsage
 from branchwise.report.study_report import StudyReport, SystemReport
+from branchwise.report.tables.costs import costs_table
 from branchwise.report.terminal.costs import cost_tables
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.usage import Costs, RoleSpending, run_costs
 from branchwise.runs.scoring.scored import ScoredAnswers
+from support.ui.report_cases import BASE, make_report
 
 PRICES = Prices.load()
 SCORES = score_items(get_task("branches"), [])
@@ -152,3 +155,16 @@ def test_hostile_names_are_shown_as_text() -> None:
     assert "[red]" in text
     assert "openai:[b]x" in text
     assert "\x1b" not in text
+
+
+def test_tokens_a_right_answer_are_of_all_roles_and_unknown_where_none_is_right() -> None:
+    base, lost = make_report([BASE, replace(BASE, name="lost", answers={})]).systems
+    judge = RoleSpending("openai:gpt-6.2-sol", RoleUsage(1, 300, 100))
+    usage = {"agent": vars(RoleUsage(5, 3_000, 600))}
+    costs = run_costs([{"usage": usage}], {"model": "offline"}, PRICES, {"judge": judge})
+    runs = [replace(system.run, costs=costs) for system in (base, lost)]
+    # Four of BASE's nine gold answers are right (tests/support/ui/report_cases.py).
+    assert [run.tokens_per_right for run in runs] == [4_000 / 4, None]
+    report = StudyReport.beside([SystemReport("x", run) for run in runs])
+    assert [row[-1] for row in costs_table(report).rows if row[1] == "per item"] == [1_000, None]
+    assert [row[-1] for row in costs_table(report).rows if row[1] == "all"] == [None, None]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.graphs.question_names import MAX_NAME_CHARS, QuestionNames, folded, names_in
+from branchwise.corpora.names_in_text import MAX_NAME_CHARS, QuestionNames, folded, names_in
 
 
 @pytest.mark.parametrize(

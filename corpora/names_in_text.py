@@ -1,15 +1,17 @@
-"""The names in a question, and which titles share one: quoted text and capitalised spans."""
+"""The names in a question or a query, and which titles share one: quoted text and capitalised
+spans."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from branchwise.corpora.passages import name_of
 
 MAX_QUESTION_CHARS = 2000
 MAX_NAME_CHARS = 200
+MAX_QUOTED = 4
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _OPENING = """
     a an and are at by can consider count did do does find for from give had has have how i identify
@@ -27,6 +29,8 @@ _WITHIN = re.compile(r"\s+|-|/|\s*&\s*")
 _BEHIND_INITIAL = re.compile(r"\.\s+")
 _ABBREVIATED = re.compile(r"[^\W\d_]|Mr|Mrs|Ms|Dr|Jr|Sr|St|vs")
 _POSSESSIVE = re.compile(r"['’]s$|(?<=s)['’]$")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Thai, Lao, Burmese, Khmer, kana and ideographs."""
 _NEW_SENTENCE = re.compile(r"(?:^|[.?!:])\W*$")
 
 _Word = re.Match[str]
@@ -40,6 +44,20 @@ def folded(text: str) -> tuple[str, ...]:
 def without_possessive(name: str) -> str:
     """The name without an 's at its end."""
     return _POSSESSIVE.sub("", name)
+
+
+def quoted(text: str) -> list[str]:
+    """What stands in quotation marks, each once, the first four."""
+    phrases = [match[1].strip() for match in _QUOTED.finditer(text[:MAX_QUESTION_CHARS])]
+    return [phrase for phrase in dict.fromkeys(phrases) if folded(phrase)][:MAX_QUOTED]
+
+
+@lru_cache(1024)
+def phrase_pattern(phrase: str) -> re.Pattern[str]:
+    """Finds the words of a phrase in a row, in any case of letters, whatever stands between; in
+    scripts that write no spaces within other words, too."""
+    words = r"[\W_]+".join(map(re.escape, WORD.findall(phrase)))
+    return re.compile(words if _UNSPACED.search(words) else rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
 
 
 def is_capital(word: str) -> bool:
