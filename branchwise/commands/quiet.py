@@ -30,7 +30,7 @@ _SHORT_HELP = frozenset(
         "clarify", "concurrency", "corpus", "dry_run", "epochs", "expand", "extract", "help",
         "help_all", "ids", "json_output", "k", "key", "kg", "limit", "matcher", "max_cost",
         "max_tokens", "max_turns", "model", "node", "out", "pilot", "prompts", "question",
-        "questions", "quiet", "retriever", "set", "task", "tool",
+        "questions", "quiet", "retriever", "sample", "set", "task", "tool",
     }
 )  # fmt: skip
 """What the help of a command with more options than a screen holds shows; `--help-all` has all."""
