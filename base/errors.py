@@ -83,16 +83,17 @@ def did_you_mean(
 ) -> str:
     """The nearest known names as a question, or the one it begins; else `else_`, or all of them, of
     many the first."""
-    names = list(known)
+    names = list(dict.fromkeys(known))
     near = nearest(name, names, most, cutoff)
     if not near and len(name) >= _SHORT:
         longer = [other for other in names if other.casefold().startswith(name.casefold())]
         near = longer if len(longer) == 1 else []
     if near:
         return f"did you mean {' or '.join(near)}?"
+    listed = [repr(name) if ", " in name else name for name in names]
     if not else_ and len(names) > _MOST_NAMED:
-        else_ = f"there are {len(names):,}, the first are {', '.join(names[:3])}"
-    return else_ or f"known are {', '.join(names)}"
+        else_ = f"there are {len(names):,}, the first are {', '.join(listed[:3])}"
+    return else_ or f"known are {', '.join(listed)}"
 
 
 def nearest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:

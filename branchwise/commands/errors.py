@@ -18,6 +18,7 @@ from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.tasks import TASKS
 from branchwise.report.terminal.console import console, echo, error_console, harmless_json
 from branchwise.report.terminal.lost_answers import (
+    LOST_WORDS,
     has_any,
     lost_lines,
     task_error_json,
@@ -69,9 +70,12 @@ def errors(
 
     Example: branchwise errors runs/base --label "never retrieved" --limit 5
     """
-    _check_label(label)
     places: dict[str, LostAt] = {place: place for place in LOST_AT}
     place = None if lost_at is None else _known(lost_at, places, "place")
+    for lost, words in LOST_WORDS.items():
+        if words == label and place in (None, lost):
+            label, place = Label.INCORRECT_REASONING.words, places[lost]
+    _check_label(label)
     warn_if_pending(path)
     choice = matching.chosen
     with ScoringProgress() as progress:
@@ -98,7 +102,8 @@ def errors(
 
 def _check_label(name: str | None, scored: ScoredAnswers | None = None) -> None:
     own = [scored.error_classes] if scored else [task.error_classes for task in TASKS.values()]
-    known = [] if scored else [name for label in Label for name in (label.value, label.words)]
+    # The words first: people are told these where no label is near.
+    known = [] if scored else [*(label.words for label in Label), *(label.value for label in Label)]
     known += [error_type.key for classes in own if classes for error_type in classes.types]
     if name is not None:
         _known(name, dict.fromkeys(known), "label")
@@ -107,7 +112,7 @@ def _check_label(name: str | None, scored: ScoredAnswers | None = None) -> None:
 def _known(name: str, known: Mapping[str, T], noun: str) -> T:
     if name not in known:
         remedy = did_you_mean(name, known, cutoff=0.5)
-        raise InputError(f"there is no {noun} {name[:80]!r}", remedy=remedy)
+        raise InputError(f"unknown {noun} {name[:80]!r}", remedy=remedy)
     return known[name]
 
 

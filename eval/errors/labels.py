@@ -285,7 +285,7 @@ ANSWER_ERRORS: "ErrorClasses[ItemErrors]" = ErrorClasses(
     (
         "Incomplete extraction: the agent was not given an answer; incorrect reasoning: it left "
         "out one that it had, or gave a wrong one; wrong tool call: a call brought nothing; other: "
-        "none of these.",
+        "what else went wrong. An item may have errors of several classes.",
         "By the paper, as DeepAmbigQA's sentences say (arXiv:2511.01323, Figure 3): extraction: an "
         "answer is nowhere in what was retrieved; reasoning: it is, and under no key of the "
         "answer.",

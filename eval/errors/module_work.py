@@ -316,7 +316,6 @@ class InertPart(NamedTuple):
 
 Inert = Mapping[str, InertPart]
 """What did nothing, by a key that is the same in every system."""
-_OF_SCORING = ("matcher", "judge")
 
 
 def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
@@ -356,9 +355,9 @@ def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
 
 
 def inert_cautions(base: Inert, other: Inert, base_name: str) -> list[str]:
-    """What did nothing in the system, or in its base alone. A matcher or judge that did nothing on
-    both sides does not explain their difference."""
-    own = [part.words for key, part in other.items() if not (key in _OF_SCORING and key in base)]
+    """What did nothing in the system or in its base alone: what did nothing on both sides does not
+    explain their difference."""
+    own = [part.words for key, part in other.items() if key not in base]
     alone = [part for key, part in base.items() if key not in other]
     return [*own, *(f"{part.name} did nothing in {base_name}: {part.how}" for part in alone)]
 

@@ -13,7 +13,7 @@ from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.tasks.task import Beside, Task
 from branchwise.report.terminal.step_text import few, short
 
-_LOST_AT = {
+LOST_WORDS = {
     "agent": "left out by the agent",
     "extraction": "lost in extraction",
     "node": "taken out by a node",
@@ -76,7 +76,7 @@ def why_missing(answer: MissingAnswer) -> str:
         return f"under {short(answer.under, 60)!r}"
     if answer.lost_at is not None:
         at = "" if answer.lost_step is None else f" at step {answer.lost_step}"
-        return f"{_LOST_AT[answer.lost_at]}{at}{_places(answer.places, answer.retrieved)}"
+        return f"{LOST_WORDS[answer.lost_at]}{at}{_places(answer.places, answer.retrieved)}"
     if answer.label is Label.PERHAPS_STATED:
         return f"{answer.label.words}{_places(answer.elsewhere, answer.mentioned)}"
     if answer.label in (Label.INCOMPLETE_EXTRACTION, Label.NOT_IN_CORPUS):

@@ -47,6 +47,7 @@ from branchwise.runs.costs.usage import (
     RemarkedReplies,
     resent_words,
 )
+from branchwise.tools.registry import OPENING_TOOL
 
 
 class TracedRun(NamedTuple):
@@ -175,8 +176,11 @@ class ScoredAnswers:
 
     @cached_property
     def inert(self) -> Inert:
-        """What of the system, and of what scored it, did nothing."""
-        return inert_parts(self.modules, self.settled)
+        """What of the system, and of what scored it, did nothing. Titles that nobody opened are no
+        news where nobody asked for the tool: it is there by default."""
+        unasked = {f"tool {OPENING_TOOL}"} if self.system.tools is None else ()
+        parts = inert_parts(self.modules, self.settled)
+        return {key: part for key, part in parts.items() if key not in unasked}
 
     @property
     def notes_on_calls(self) -> list[str]:

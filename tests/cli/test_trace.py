@@ -68,6 +68,12 @@ def test_errors_point_at_a_place_that_the_agent_saw(type_in, run: Path):
 def test_errors_are_chosen_by_where_an_answer_was_lost(type_in, run: Path):
     assert type_in("errors", run, "--lost-at", "agent")[1].count("heat-cast") == 2
     assert type_in("errors", run, "--lost-at", "extraction")[1] == ""
+    by_place = type_in("errors", run, "--lost-at", "agent")[1]
+    assert type_in("errors", run, "--label", "left out by the agent")[1] == by_place
+    assert (
+        "unknown label 'zzz'; known are never retrieved,"
+        in type_in("errors", run, "--label", "zzz")[2]
+    )
     code, _, error = type_in("errors", run, "--lost-at", "extracton")
     assert code == 2
     assert "did you mean extraction?" in error

@@ -196,7 +196,7 @@ def test_errors_and_breakdowns_are_told_of_a_run(worked: str, tmp_path: Path, ty
     code, _, error = type_in("errors", tmp_path / "R", "--lost-at", "agent")
     assert (code, "--lost-at: it is not known where" in error) == (2, True)
     code, _, error = type_in("errors", tmp_path / "R", "--label", "missing_branch")
-    assert (code, "there is no label 'missing_branch'" in error) == (2, True)
+    assert (code, "unknown label 'missing_branch'" in error) == (2, True)
 
 
 @pytest.mark.slow

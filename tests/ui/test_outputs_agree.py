@@ -224,6 +224,7 @@ def test_the_terminal_shows_the_same_costs(outputs: Outputs) -> None:
     lines = [line.split() for line in outputs.terminal.splitlines()]
     terminal = [line[2:] for line in lines if line[:2] == ["per", "item"]]
     counted = ("calls", "input", "cached", "output", "reasoning", "seconds", "cost_usd")
+    counted += ("tokens_per_right",) * any(len(line) > len(counted) for line in terminal)
     files = [row for row in outputs.csv["costs"] if row["role"] == "per item"]
     for line, row in zip(terminal, files, strict=True):
         for text, key in zip(line, counted, strict=True):
@@ -234,7 +235,7 @@ def test_money_is_the_same_in_every_output(outputs: Outputs) -> None:
     costs = [one.run.costs.per_item["cost"] for one in outputs.report.systems]
     page = [row[8] for row in outputs.page.tables["Costs"] if row[0] == "per item"]
     lines = [line.split() for line in outputs.terminal.splitlines()]
-    terminal = [line[-1] for line in lines if line[:2] == ["per", "item"]]
+    terminal = [line[8] for line in lines if line[:2] == ["per", "item"]]
     printed = [row[9] for row in outputs.markdown["Costs"] if row[1] == "per item"]
     assert page == terminal == printed
     assert [cell == "–" for cell in page] == [cost is None for cost in costs]
