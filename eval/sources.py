@@ -28,10 +28,9 @@ from branchwise.kg.names.index import NameIndex
 from branchwise.kg.open import is_address, kg_folder
 from branchwise.kg.store import read_description
 from branchwise.kg.vocabulary import written_id
-from branchwise.tools.registry import KG_TOOLS
+from branchwise.tools.registry import CORPUS_TOOLS, KG_TOOLS
 from branchwise.trace.records import mapping
 
-RETRIEVER = "local_retriever"
 MENTIONS = "mentions"
 """Folder of a corpus: for each set of names that was looked for, which of them it mentions."""
 _VERSION = 1  # of what is kept there: changes when a name may be found in other passages
@@ -85,12 +84,12 @@ def run_sources(
     built, retriever = mapping(identity.get("kg")), mapping(identity.get("retriever"))
     return Sources(
         SearchedCorpus(folder, _corpus_sha256(retriever), retriever.get("kind") == "http")
-        if RETRIEVER in names
+        if CORPUS_TOOLS & set(names)
         else None,
         SearchedKg(kg or system.get("kg"), built.get("sha256"))
         if set(KG_TOOLS) & set(names)
         else None,
-        tuple(name for name in names if name not in (RETRIEVER, *KG_TOOLS)),
+        tuple(name for name in names if name not in {*CORPUS_TOOLS, *KG_TOOLS}),
     )
 
 

@@ -34,7 +34,7 @@ from branchwise.kg.answers import KgError
 from branchwise.tools.artifacts import ToolArtifact
 from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.plugin_tools import PluggedTool
-from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
+from branchwise.tools.registry import CORPUS_TOOLS
 from branchwise.tools.result_text import ShownPassages
 from branchwise.tools.tool_results import ToolError, bounded
 from branchwise.trace.events import Tool
@@ -91,7 +91,7 @@ def make_tool_node(
             turn.end(n, result.content, result.artifact)
         for n, call in enumerate(calls):
             # Anyone's tool may hang: a search waits only for searches.
-            if call["name"] not in (SEARCH_TOOL, OPENING_TOOL):
+            if call["name"] not in CORPUS_TOOLS:
                 turn.end(n)
         begun = [
             turn.answer(n, call, within_budget=n < allowed)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 SEARCH_TOOL, OPENING_TOOL = "local_retriever", "open_passages"
+CORPUS_TOOLS = frozenset((SEARCH_TOOL, OPENING_TOOL))
 NAMES_TOOL, QUERY_TOOL = "wikidata_search", "wikisparql"
 KG_TOOLS = (NAMES_TOOL, QUERY_TOOL)
 _TOOLS = {
@@ -98,7 +99,7 @@ def default_tools(sources: Collection[str], *, opens: bool = False) -> tuple[str
 
 def check_source(name: str, sources: Collection[str], words: SettingNames = FLAGS) -> None:
     """Raise SettingError for a built-in tool whose corpus or graph is not among the `sources`."""
-    if name in (SEARCH_TOOL, OPENING_TOOL) and "corpus" not in sources:
+    if name in CORPUS_TOOLS and "corpus" not in sources:
         what, remedy = "no corpus to search", words.add("corpus", "DIR")
     elif name in KG_TOOLS and "kg" not in sources:
         what, remedy = "no graph to query", words.add("kg", "DIR or URL")

@@ -17,11 +17,12 @@ from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.questions import Question
 from branchwise.eval.errors.attribution import examine
-from branchwise.eval.sources import RETRIEVER, run_sources
+from branchwise.eval.sources import run_sources
 from branchwise.eval.tasks import is_attributable
 from branchwise.runs.store import RunReader, open_run
 from branchwise.runs.store.reader import RawItem
 from branchwise.runs.studies.folder import named_runs
+from branchwise.tools.registry import SEARCH_TOOL
 from branchwise.trace.conversation import read_conversation
 from branchwise.trace.events import Event
 from branchwise.ui.traces.answers import trace_of
@@ -362,7 +363,11 @@ def _searched(events: Iterable[Event]) -> list[str]:
     queries: dict[str, None] = {}
     for call in read_conversation(events).calls:
         made = call.result.call
-        if made.tool == RETRIEVER and call.result.error is None and isinstance(made.args, Mapping):
+        if (
+            made.tool == SEARCH_TOOL
+            and call.result.error is None
+            and isinstance(made.args, Mapping)
+        ):
             more = made.args.get("more_queries") or ()
             every = [made.args.get("query"), *(more if isinstance(more, list) else ())]
             queries |= dict.fromkeys(q for q in every if isinstance(q, str) and q.strip())
