@@ -11,17 +11,24 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
+from branchwise.agents.prediction import Prediction
 from branchwise.base.errors import InputError, warn
-from branchwise.base.plugins.call import call_blocking
+from branchwise.base.plugins.call import PluginFailure, call_blocking
 from branchwise.base.plugins.declare import Declaration, Group, Plugin
-from branchwise.base.plugins.sources import PluginSource, WrongResult, source_of_module
+from branchwise.base.plugins.sources import (
+    PluginSource,
+    WrongResult,
+    raised_at,
+    source_of_module,
+)
 from branchwise.base.plugins.specs import BERTSCORE, load_plugin
 from branchwise.base.text import one_line, printable
 from branchwise.corpora.encoder_models import folder_digest, quiet
 from branchwise.corpora.encoders import refuse_telemetry
+from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.common_text import compared
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.tasks import TASKS, Column
+from branchwise.eval.tasks import TASKS, Column, get_task
 from branchwise.eval.tasks.cambignq.clarifications import gold_asked, said_question
 
 SECONDS = 10.0
@@ -155,6 +162,25 @@ def load_metrics(named: Iterable[Named]) -> tuple[MetricPlugin, ...]:
                 remedy='name one of them otherwise: @metric(name="...")',
             )
     return tuple(by_name.values())
+
+
+def check_metrics(metrics: Iterable[MetricPlugin], questions: QuestionSet) -> None:
+    """Call each metric as scoring will, once, with the gold answers of the first question as the
+    prediction. Raises InputError, with file and line, for one that does not give a value."""
+    for metric in metrics:
+        task, question = get_task(questions.task), questions[0]
+        gold = task.gold_prediction(question) if question.has_gold(task.gold) else Prediction()
+        try:
+            metric.of(AnsweredItem(question, gold, gold_set=0 if question.alternatives else None))
+        except PluginFailure as failure:
+            at = failure.error and raised_at(failure.error, Path(metric.place.rpartition(":")[0]))
+            why = failure.line.removeprefix(f"{metric.name}: ")
+            problem = f"fails on the first question, {question.id!r}: {why}"
+            raise InputError(
+                f"the metric {metric.name} {problem}",
+                where=at or metric.place,
+                remedy="fix it there",
+            ) from None
 
 
 def metrics_of(asked: Iterable[Named], kept: Iterable[str], where: str) -> tuple[MetricPlugin, ...]:

@@ -19,7 +19,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.open import absolute_name
 from branchwise.corpora.questions import Question, QuestionSet
-from branchwise.eval.plugin_metrics import load_metrics
+from branchwise.eval.plugin_metrics import check_metrics, load_metrics
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.selection import CONCURRENCY, Selection
 from branchwise.eval.tasks import get_task, gold_of
@@ -93,6 +93,7 @@ def run(
     chosen = (selection or Selection()).of(questions)
     chosen = replace(chosen, task=task or chosen.task)
     check_scoring(scoring, system, chosen.task)
+    check_metrics(load_metrics(scoring.metrics), chosen)
     path, observer = Path(out) if out else new_folder(), observer or Silent()
     if not is_pilot(path):
         check_vacant(path)
@@ -192,6 +193,7 @@ def check_run(
     """Refuse what `run` refuses, and ask nothing; returns the digest of the system."""
     questions = replace(questions, task=task or questions.task)
     check_scoring(scoring, system, questions.task)
+    check_metrics(load_metrics(scoring.metrics), questions)
     if out and not is_pilot(out):
         check_vacant(out)
     agent = make_agent(system, questions.task)
@@ -206,10 +208,8 @@ def check_run(
 
 
 def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:
-    """Refuse a matcher or judge that could not be asked after the run, and broken metrics."""
+    """Refuse a matcher or judge that could not be asked after the run."""
     scoring.check_task(task)
-    if scoring.metrics:
-        load_metrics(scoring.metrics)
     scoring.resolved(system.model_dump()).check_ready(Keys(system.keys))
 
 

@@ -1,12 +1,13 @@
 """A plug-in's code: imported once per content, its identity for digests, its errors in one line."""
 
+import ast
 import contextlib
 import hashlib
 import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from types import ModuleType
 from typing import Any
 
 from branchwise.base.errors import InputError
+from branchwise.base.plugins.statements import imported_modules, is_unseen
+from branchwise.base.plugins.used_code import used_code
 from branchwise.base.secrets import without_keys
 from branchwise.base.text import encodable, one_line
 
@@ -38,6 +41,14 @@ def fault_line(error: BaseException) -> str:
     return encodable(without_keys(line))[:MAX_LINE]
 
 
+def raised_at(error: BaseException, file: Path | None = None) -> str:
+    """`file:line` where an exception last was, of the places in `file`; "" if in none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    known = [f for f in frames if f.filename != __file__ and Path(f.filename).exists()]
+    own = [f for f in known if file in (None, Path(f.filename))]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else ""
+
+
 @contextlib.contextmanager
 def importing(place: str, file: Path | None = None) -> Iterator[None]:
     """Turn exceptions inside into an InputError with file and line.
@@ -51,14 +62,9 @@ def importing(place: str, file: Path | None = None) -> Iterator[None]:
         raise
     # A script without `if __name__ == "__main__"` may exit, even with 0: nothing would be said.
     except (Exception, SystemExit) as error:  # noqa: BLE001
-        where = place
+        where = raised_at(error, file) or place
         if isinstance(error, SyntaxError):
             where = f"{error.filename}:{error.lineno}" if error.filename else place
-        else:
-            frames = traceback.extract_tb(error.__traceback__)
-            known = [f for f in frames if f.filename != __file__ and Path(f.filename).exists()]
-            own = [f for f in known if file in (None, Path(f.filename))]
-            where = f"{own[-1].filename}:{own[-1].lineno}" if own else place
         raise InputError(
             f"the plug-in cannot be imported: {fault_line(error)}",
             where=where,
@@ -72,9 +78,9 @@ def importing(place: str, file: Path | None = None) -> Iterator[None]:
 class PluginSource:
     """Where a plug-in comes from.
 
-    `sha256`: by file name without folder, the digests of the defining file and of the neighbours
-    that it imports. `distribution`: `name==version` of an installed one. `place`: the file or
-    module, for messages; it does not enter digests.
+    `sha256`: by file name without folder, the digests of what it uses of the defining file, and of
+    the neighbours that this imports, whole. `distribution`: `name==version` of an installed one.
+    `place`: the file or module, for messages; it does not enter digests.
     """
 
     place: str
@@ -92,9 +98,42 @@ class PluginSource:
 class PluginFile:
     """An imported file. `digests`: by path, of it and of the files beside it that it imported."""
 
+    path: Path
     module: ModuleType
     digests: Mapping[Path, str]
-    source: PluginSource
+
+    def source_of(self, name: str) -> PluginSource:
+        """The source of what `name`, perhaps with dots, is in the file (`used_code`)."""
+        folder, counted = self.path.parent, dict(self.digests)
+        beside = frozenset(self._top(file) for file in self.digests if file != self.path)
+        if used := used_code(self.path.read_bytes(), name.partition(".")[0], beside):
+            counted[self.path] = used.sha256
+            for file in self._unused_by(used.modules):
+                del counted[file]
+        named = {file.relative_to(folder).as_posix(): digest for file, digest in counted.items()}
+        return PluginSource(str(self.path), dict(sorted(named.items())))
+
+    def _unused_by(self, modules: Set[str]) -> list[Path]:
+        """The neighbours that none of the modules is or imports."""
+        others = {file: self._top(file) for file in self.digests if file != self.path}
+        wanted, todo = set[str](), {*modules}
+        while todo:
+            wanted |= todo
+            files = [file for file, top in others.items() if top in todo]
+            todo = set[str]()
+            for file in files:
+                try:
+                    tree = ast.parse(file.read_bytes())
+                except (SyntaxError, ValueError, OSError):  # a compiled one
+                    return []
+                if is_unseen(tree):
+                    return []
+                todo |= imported_modules([tree])
+            todo -= wanted
+        return [file for file, top in others.items() if top not in wanted]
+
+    def _top(self, file: Path) -> str:
+        return file.relative_to(self.path.parent).parts[0].partition(".")[0]
 
 
 _LOADED: dict[Path, PluginFile] = {}
@@ -177,5 +216,4 @@ def _imported(path: Path) -> PluginFile:
                 _NEIGHBOURS[new] = sys.modules[new]
     besides = [Path(str(one.__file__)) for one in _NEIGHBOURS.values()]
     digests = {path: digest} | {file: _digest(file) for file in besides}
-    named = {file.relative_to(folder).as_posix(): d for file, d in digests.items()}
-    return PluginFile(module, digests, PluginSource(str(path), dict(sorted(named.items()))))
+    return PluginFile(path, module, digests)

@@ -216,7 +216,7 @@ def find_plugin(spec: str, group: Group) -> LoadedPlugin:
                 where=str(path),
                 remedy=f"write {path}:NAME ({_names_in(file.module, group)})",
             )
-        return LoadedPlugin(_attribute(file.module, name, str(path), group), file.source)
+        return LoadedPlugin(_attribute(file.module, name, str(path), group), file.source_of(name))
     if module:
         return _of_module(module, name, group)
     points = entry_points(group)

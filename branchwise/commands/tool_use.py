@@ -143,7 +143,7 @@ def _source(tool: Any, *, of_server: bool = False) -> Mapping[str, Any]:
     source, brings = tool.source, {}
     if named := source.distribution:
         brings = {"server": named.replace("==", " ")} if of_server else {"package": named}
-    digests = {f"SHA-256 of {name}": digest for name, digest in source.sha256.items()}
+    digests = {f"digest of {name}": digest for name, digest in source.sha256.items()}
     return {"source": source.place, **brings, **digests}
 
 

@@ -228,6 +228,14 @@ class Task(Protocol):
         """Gold and predicted answers as `score` aligns them; None: by the names of branches."""
         return None
 
+    def gold_prediction(self, question: Question) -> Prediction:
+        """The gold answers in the shape of an agent's, by the question's first gold set."""
+        branches = question.branches
+        return Prediction(
+            answers={branch.name: tuple(a.text for a in branch.answers) for branch in branches},
+            citations={branch.name: branch.citations for branch in branches if branch.citations},
+        )
+
     def questions_words(self, subset: str) -> str:
         return f"{self.subset_words[subset]} questions"
 

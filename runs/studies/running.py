@@ -11,6 +11,7 @@ from branchwise.agents.outages import Outages
 from branchwise.agents.restraints import UNRESTRAINED, Limits, Restraints
 from branchwise.base.errors import InputError
 from branchwise.base.process import run_blocking
+from branchwise.eval.plugin_metrics import check_metrics, load_metrics
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.selection import CONCURRENCY
 from branchwise.eval.tasks import get_task
@@ -209,9 +210,12 @@ def _restraints(design: StudyDesign, pace: StudyPace) -> Restraints:
     if pace.max_cost is not None:
         check_study_bounded(design, pace.prices or Prices.load())
     restraints = restraints_of(pace.max_cost, pace.prices, pace.outages, pace.limits)
-    for part in design.parts:
-        with refusals_name(f"set {part.set.name!r}" if len(design.sets) > 1 else ""):
-            check_scoring(design.scoring, part.system.system, part.set.questions.task)
+    metrics = load_metrics(design.scoring.metrics)
+    for asked in design.sets:
+        with refusals_name(f"set {asked.name!r}" if len(design.sets) > 1 else ""):
+            for named in design.systems:
+                check_scoring(design.scoring, named.system, asked.questions.task)
+            check_metrics(metrics, asked.questions)
     return restraints
 
 

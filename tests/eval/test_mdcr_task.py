@@ -49,6 +49,7 @@ def test_the_worked_example_is_scored_as_by_hand(worked: Question) -> None:
     gold = ConditionsQuestion.of(worked).gold
     assert (gold.short, gold.groups) == (2, (("C-c5", "C-c6"),))
     assert headline(conditional_item(worked, "2", [["C-c6", "C-c5"]])) == (1, 1, 1, 1)
+    assert headline(AnsweredItem(worked, TASK.gold_prediction(worked))) == (1, 1, 1, 1)
     said = [["C-c5", "C-c6", "C-c0"]]
     assert headline(conditional_item(worked, "2", said)) == pytest.approx((1, 0, 0.8, 0))
     assert headline(conditional_item(worked, "3", [["C-c5", "C-c6"]])) == (0, 1, 1, 0)

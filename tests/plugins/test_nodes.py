@@ -218,7 +218,7 @@ async def cut(state: AgentState, limits: Limits):
     without, plain = digest(), digest(nodes=(spec,))
     assert digest(nodes=(spec,), settings={"cut": {"most": 3}}) == plain
     others = {digest(nodes=(spec,), settings={"cut": {"most": 4}})}
-    write_nodes(tmp_path, code + "# another\n")
+    write_nodes(tmp_path, code.replace("first ones", "best ones"))
     others.add(digest(nodes=(spec,)))
     (tmp_path / "moved").mkdir()
     moved = f"{write_nodes(tmp_path / 'moved', code)}:cut"

@@ -1,7 +1,6 @@
 """Retrievers as plug-ins: what is taken of them, what is refused, and that no run is harmed."""
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 
 import branchwise
 from branchwise.base.errors import InputError
+from branchwise.base.plugins.specs import find_plugin
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.open import absolute_name, needs_corpus, open_retriever
 from branchwise.corpora.passages import passage_id
@@ -103,11 +103,12 @@ def test_a_function_that_searches_a_corpus_is_a_retriever(
     ]
     assert [hit.passage.id for hit in ranking[1]] == ["heat-1986", "heat-1995"]
     assert ranking[1][0].passage.title == "Heat (1986 film)"
-    source = hashlib.sha256((tmp_path / "plugin.py").read_bytes()).hexdigest()
+    source = find_plugin(f"{tmp_path}/plugin.py:words", "retrievers").source
+    assert [*source.sha256] == ["plugin.py"]
     assert found.identity == {
         "kind": "plugin",
         "name": "words",
-        "source": {"sha256": {"plugin.py": source}},
+        "source": {"sha256": source.sha256},
         "corpus_sha256": Corpus.open(corpus).sha256,
     }
 
@@ -330,7 +331,7 @@ def test_a_run_searches_with_it_and_is_resumed_from_another_folder(
 
     monkeypatch.chdir("/")
     assert resume(tmp_path / "R").state.stopped is None
-    write(WORDS + "\n# changed\n", "words")
+    write(WORDS.replace("-one[1]", "one[1]"), "words")
     with pytest.raises(InputError, match="changed: retriever"):
         resume(tmp_path / "R")
 

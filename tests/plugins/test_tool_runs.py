@@ -219,9 +219,9 @@ def test_a_resumed_run_finds_its_tools_from_any_folder_calls_none_again_and_refu
     assert log.read_text() == "xxx"
     assert all(event.data["replayed"] for event in read_run(again, chat_server).tools.values())
 
-    for file in (beside, path):
+    for file, another in ((beside, "# another\n"), (path, "beside.LOG = 'another'\n")):
         before = file.read_text()
-        file.write_text(f"{before}# another\n")
+        file.write_text(f"{before}{another}")
         with pytest.raises(InputError, match=r"^[^\n]*\(changed: tools\)[^\n]*$"):
             resume(ran.made.path)
         file.write_text(before)

@@ -8,6 +8,7 @@ is counted apart.
 from typing import Any
 
 from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.cambignq.flows import AMBIGUITY
 from branchwise.eval.tasks.task import Column, Metrics, Task, Total
@@ -78,3 +79,6 @@ class AmbiguityTask(Task):
 
     def read_output(self, data: Any) -> Any:
         return self.flow.format.read(data).task_output
+
+    def gold_prediction(self, question: Question) -> Prediction:
+        return Prediction(task_output={VERDICT: question.ambiguous})

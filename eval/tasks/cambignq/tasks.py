@@ -37,7 +37,7 @@ from branchwise.eval.tasks.cambignq.option_scores import (
 from branchwise.eval.tasks.task import Beside, Column, Metrics, Task, Total, shuffled
 from branchwise.graphs.flows import Flow
 from branchwise.graphs.own_settings import DEFAULT_PROTOCOL
-from branchwise.graphs.pipeline import VERDICT, with_answers
+from branchwise.graphs.pipeline import CLARIFICATION, OPTION_ANSWERS, VERDICT, with_answers
 
 
 class AskedBackTask(Task):
@@ -144,6 +144,9 @@ class ClarificationTask(AskedBackTask):
 
     def read_output(self, data: Any) -> Any:
         return read_model(_AskedOutput, data)
+
+    def gold_prediction(self, question: Question) -> Prediction:
+        return Prediction(task_output={CLARIFICATION: gold_text(question)})
 
     def beside(
         self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
@@ -255,6 +258,13 @@ class ClarifiedTask(AskedBackTask):
     def read_output(self, data: Any) -> Any:
         return read_output(ClarifiedOutput, data)
 
+    def gold_prediction(self, question: Question) -> Prediction:
+        named = super().gold_prediction(question).answers
+        answers = {name: texts for name, texts in named.items() if name != DEFAULT_BRANCH}
+        pairs = [(name, list(texts)) for name, texts in answers.items()]
+        output = {CLARIFICATION: gold_text(question), OPTION_ANSWERS: pairs}
+        return Prediction(answers=answers, task_output=output)
+
     def beside(
         self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
     ) -> list[Beside]:
@@ -317,3 +327,9 @@ class ClarifyTask(ClarifiedTask):
 
     def read_output(self, data: Any) -> Any:
         return read_output(_ClarifyOutput, data)
+
+    def gold_prediction(self, question: Question) -> Prediction:
+        gold = super().gold_prediction(question)
+        return gold.model_copy(
+            update={"task_output": {VERDICT: question.ambiguous, **gold.task_output}}
+        )

@@ -201,6 +201,11 @@ class MDCRTask(Task):
     def read_output(self, data: Any) -> Any:
         return self.flow.format.read(data).task_output
 
+    def gold_prediction(self, question: Question) -> Prediction:
+        gold = self._gold(question)
+        groups = [list(group) for group in gold.groups]
+        return Prediction(task_output=ConditionalOutput(answer=str(gold.short), groups=groups))
+
     def beside(
         self, question: Question, prediction: Prediction, protocol: str = DEFAULT_PROTOCOL
     ) -> Sequence[Beside] | None:
