@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import tomllib
@@ -52,10 +53,12 @@ def run(light: Path, tmp_path: Path) -> Run:
     """Run that Python in an empty folder."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
 
-    def called(*words: object, code: int = 0) -> "subprocess.CompletedProcess[str]":
+    def called(
+        *words: object, code: int = 0, here: str = "."
+    ) -> "subprocess.CompletedProcess[str]":
         done = subprocess.run(
             (light, *map(str, words)),
-            cwd=tmp_path,
+            cwd=tmp_path / here,
             env={**kept, "HF_HUB_OFFLINE": "1", "OPENAI_API_KEY": "sk-test"},
             capture_output=True,
             text=True,
@@ -118,10 +121,23 @@ def test_a_light_install_makes_and_queries_a_world(run):
 
 
 @pytest.mark.long
-def test_a_light_install_runs_the_demo(run, tmp_path):
-    shown = run(*BRANCHWISE, "demo", "--out", "D", "--questions", "3").stdout
+def test_a_light_install_runs_the_demo_and_what_it_says_to_type_next(run, light, tmp_path):
+    (tmp_path / "here").mkdir()
+    shown = run(*BRANCHWISE, "demo", "--questions", "3", here="here").stdout
     assert "answer sets · run" in shown
-    assert (tmp_path / "D" / "world" / "study" / "report.html").is_file()
+    made = [str(path.relative_to(tmp_path)) for path in tmp_path.glob("*/*/*")]
+    assert ([file.name for file in tmp_path.iterdir()], made) == (["here"], ["here/runs/demo"])
+    assert (tmp_path / "here" / "runs" / "demo" / "world" / "study" / "report.html").is_file()
+    alias, _, errors, trace, *_ = (
+        shlex.split(line, comments=True) for line in shown.split("Next:\n")[1].splitlines()
+    )
+    assert alias == ["alias", f"branchwise={shlex.join((str(light), *BRANCHWISE))}"]
+    assert "never retrieved" in run(*BRANCHWISE, *errors[1:], here="here").stdout
+    assert "Lower Weirthwaite" in run(*BRANCHWISE, *trace[1:], "--print", here="here").stdout
+    origin = run(
+        "-c", "import branchwise, branchwise.kg as kg; print(branchwise.__file__, kg.__file__)"
+    )
+    assert all(str(light.parents[1]) in path for path in origin.stdout.split())
 
 
 @pytest.mark.long

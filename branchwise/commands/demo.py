@@ -14,7 +14,6 @@ import typer
 from branchwise.base.errors import InputError
 from branchwise.commands.demo_parts import (
     QUESTION,
-    recorded_folder,
     run_demo_study,
     show_recorded,
     show_story,
@@ -53,11 +52,10 @@ def demo(
     Example: branchwise demo --out /tmp/demo
     """
     run = _show_floor(out, questions)
-    world, page = out / "world", out / "recorded.html"
-    asked = show_world(world)
-    study = run_demo_study(world, _fresh).parent
-    show_recorded(page)
-    show_next(run, world, asked, study, page)
+    asked = show_world(out / "world")
+    study = run_demo_study(out / "world", _fresh).parent
+    show_recorded(out)
+    show_next(out, run, asked, study)
 
 
 def _show_floor(out: Path, questions: int | None) -> Path:
@@ -105,17 +103,14 @@ def _fresh(path: Path) -> Path:
     return candidate
 
 
-def show_next(run: Path, world: Path, asked: str, study: Path, page: Path) -> None:
-    """Print commands that go on from the demo; `asked`: a question about its world."""
-    # The program's name, or its path if the name is not found.
-    started, installed = Path(sys.argv[0]), shutil.which("branchwise")
-    program = os.path.relpath(started) if started.name == "branchwise" else "python -m branchwise"
-    if installed and Path(installed).resolve() == started.resolve():
-        program = "branchwise"
-    recorded = recorded_folder()
+def show_next(out: Path, run: Path, asked: str, study: Path) -> None:
+    """Print commands that go on from the demo in `out`; `asked`: a question about its world."""
+    world, recorded = out / "world", out / "recorded"
     base, kg = (_short(recorded / name) for name in ("base", "kg"))
+    alias, program = _program()
     lines = (
-        f"{_opening(page)}    # part 4 as a page",
+        *alias,
+        f"{_opening(out / 'recorded.html')}    # part 4 as a page",
         f"{program} errors {base}    # each lost answer",
         f"{program} trace {base} {kg} --question {QUESTION}",
         f"{program} ask {quote(asked)} --kg {_short(world)}",
@@ -127,6 +122,21 @@ def show_next(run: Path, world: Path, asked: str, study: Path, page: Path) -> No
     console().print("\nNext:", style="bold")
     for line in lines:
         console().print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def _program() -> tuple[tuple[str, ...], str]:
+    """What to type for this program, after an alias if its path is far from here."""
+    started = Path(sys.argv[0]).absolute()
+    # What uv starts finds its environment on the PATH; who started uv does not.
+    found = None if "UV" in os.environ else shutil.which("branchwise")
+    if found and Path(found).resolve() == started.resolve():
+        return (), "branchwise"
+    is_script = started.name == "branchwise"
+    path, words = (started, "") if is_script else (Path(sys.executable), " -m branchwise")
+    if path.is_relative_to(Path.cwd()):
+        return (), _short(path) + words
+    alias = f"alias branchwise={quote(quote(str(path)) + words)}    # for the commands below"
+    return (alias,), "branchwise"
 
 
 def _opening(page: Path) -> str:

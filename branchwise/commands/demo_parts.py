@@ -1,13 +1,16 @@
 """The demo's parts after the first: a small world, a study of it, and a language model's runs."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
+from shutil import copytree, ignore_patterns
+from textwrap import wrap
 from typing import NamedTuple
 
-from branchwise.base.atomic import write_bytes
+from branchwise.base.atomic import new_folder, write_bytes
 from branchwise.base.files import parse_object, read_lines
 from branchwise.commands.ask import watch
 from branchwise.commands.question_files import made_here, write_questions
@@ -52,13 +55,11 @@ def show_story(reader: RunReader, row: ItemRow) -> None:
     for event in reader.events(row.item):
         body = event.body
         if isinstance(body, Start | AnswerRead):
-            lines = [*describe(event)]
+            _print_lines([*describe(event)])
         elif isinstance(body, Model) and body.calls:
             searches, asked = count(len(body.calls), "search", "searches"), map(_query, body.calls)
-            lines = [begun(f"turn {body.turn}", f"{searches}: {'; '.join(asked)}")]
-        else:
-            continue
-        _print_lines(lines)
+            line = begun(f"turn {body.turn}", f"{searches}: {'; '.join(asked)}")
+            print_line(console(), f"  {line}")
     branches = row.question.branches
     show_gold({branch.name: [answer.text for answer in branch.answers] for branch in branches})
 
@@ -78,8 +79,11 @@ def show_gold(gold: Mapping[str, Sequence[str]]) -> None:
 
 
 def _print_lines(lines: Sequence[str]) -> None:
+    """Print lines as a terminal has room for them, each with what does not fit below it."""
+    width = console().width if console().is_terminal else sys.maxsize
     for line in lines:
-        print_line(console(), f"  {line}")
+        for part in wrap(f"  {line}", width, subsequent_indent=indented("    ")):
+            print_line(console(), part)
 
 
 class Case(NamedTuple):
@@ -186,14 +190,16 @@ _LEGEND = (
 )
 
 
-def recorded_folder() -> Path:
-    """The folder of the recorded runs. SQLite reads files, so they cannot be inside an archive."""
-    return Path(str(files("branchwise.examples.recorded")))
+def show_recorded(out: Path) -> None:
+    """Compare the recorded runs and show where one lost an answer.
 
-
-def show_recorded(page: Path) -> None:
-    """Compare the recorded runs, show where one lost an answer, write the comparison to `page`."""
-    folder, screen = recorded_folder(), console()
+    `out` gets the comparison as a page, and the runs themselves: where the package lies, in a
+    cache or read-only, is no place for commands that go on from here.
+    """
+    folder, screen = out / "recorded", console()
+    if not folder.exists():
+        with new_folder(folder) as new, as_file(files("branchwise.examples.recorded")) as installed:
+            copytree(installed, new, ignore=ignore_patterns("__*"), dirs_exist_ok=True)
     reading = ScoringSettings(asks=False, saves=False)
     runs = [(name, score_answers(folder / name, reading)) for name in RUNS]
     report = report_of_runs(runs, "A language model on 16 generated questions (recorded)")
@@ -218,4 +224,4 @@ def show_recorded(page: Path) -> None:
     if whole := [name for name, error in errors.items() if not error.missing]:
         lines.append(indented(f"lost nothing here: {', '.join(whole)}"))
     _print_lines(lines)
-    write_html(report, page)
+    write_html(report, out / "recorded.html")

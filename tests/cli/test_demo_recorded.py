@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,8 +23,7 @@ def _own_console() -> Iterator[None]:
 
 @pytest.mark.slow
 def test_it_compares_the_runs_and_follows_one_lost_answer(tmp_path, capsys):
-    page = tmp_path / "recorded.html"
-    show_recorded(page)
+    show_recorded(tmp_path)
     out = capsys.readouterr().out
     lines = [line.split() for line in out.splitlines()]
     assert ["base", "16", "1.00", ".97", ".81"] in lines
@@ -38,7 +38,17 @@ def test_it_compares_the_runs_and_follows_one_lost_answer(tmp_path, capsys):
     assert "default: Matthias Stenby; Valeria Chiwale; Wendel B. Kawanuma" in story
     assert "Matthias Stenby  left out by the agent" in story
     assert "lost nothing here: expand, kg" in story
-    assert "Which football clubs have their home ground" in page.read_text("utf-8")
+    for name in ("base/run.sqlite", "kg/run.sqlite", "README.md"):
+        assert (tmp_path / "recorded" / name).is_file()
+    page = (tmp_path / "recorded.html").read_text("utf-8")
+    assert "Which football clubs have their home ground" in page
+
+
+def typed_next(capsys, folder: Path) -> list[list[str]]:
+    """The words of each line that `show_next` prints after the demo in `folder`."""
+    show_next(folder, folder / "run", "Who sang Reef?", folder / "world" / "study")
+    said = capsys.readouterr().out.split("Next:\n")[1]
+    return [shlex.split(line, comments=True) for line in said.splitlines()]
 
 
 def test_what_to_type_next_can_be_typed(tmp_path, capsys, monkeypatch):
@@ -46,15 +56,43 @@ def test_what_to_type_next_can_be_typed(tmp_path, capsys, monkeypatch):
     # Found by its name, as after `source .venv/bin/activate`.
     (tmp_path / "branchwise").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.delenv("UV", raising=False)
     monkeypatch.setattr("sys.argv", [str(tmp_path / "branchwise")])
-    world, page = tmp_path / "world", tmp_path / "recorded.html"
-    show_next(tmp_path / "run", world, "Who sang Reef?", world / "study", page)
-    said = [line.split("    #")[0] for line in capsys.readouterr().out.splitlines()]
-    typed = [shlex.split(line) for line in said if line.startswith("  branchwise ")]
+    _, *typed, about = typed_next(capsys, tmp_path)
+    assert {words[0] for words in typed} == {"branchwise"}
     assert [words[1] for words in typed] == ["errors", "trace", "ask", "trace", "report", "ablate"]
     for _, name, *words in typed:
         known = {option for one in load_command(name).params for option in one.opts}
         assert {word for word in words if word.startswith("--")} <= known
-    for folder in (typed[0][2], *typed[1][2:4]):
-        assert Path(folder, "run.sqlite").is_file()
-    assert Path(said[-1].split(": ")[1]).is_file()
+    assert typed[1][2:4] == [f"recorded/{name}" for name in ("base", "kg")]
+    assert (typed[0][2], about[-1]) == ("recorded/base", "recorded/README.md")
+
+
+@pytest.mark.parametrize(
+    ("started", "alias"),
+    [
+        (".venv/bin/branchwise", None),
+        ("../my cache/bin/branchwise", ["{}"]),
+        ("../branchwise/__main__.py", [sys.executable, "-m", "branchwise"]),
+    ],
+)
+def test_a_program_off_the_path_gets_a_path_or_an_alias(
+    tmp_path, capsys, monkeypatch, started, alias
+):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    program = Path(os.path.normpath(tmp_path / "here" / started))
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    # As uv does for what it starts, though not for what is typed next.
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    monkeypatch.setenv("UV", "/usr/bin/uv")
+    monkeypatch.setattr("sys.argv", [str(program)])
+    first, *others = typed_next(capsys, tmp_path)
+    if alias is None:
+        assert others[0][0] == started
+        return
+    assert first[0] == "alias"
+    name, path = first[1].split("=", 1)
+    assert (name, others[1][0]) == ("branchwise", "branchwise")
+    assert shlex.split(path) == [word.format(program) for word in alias]
