@@ -265,17 +265,18 @@ def summary_line(
     called = name if name is not None else " ".join(words)
     subject = f"{called} on {questions or f'{difference.subset} questions'}"
     if difference.difference is None:
-        return f"{subject}: nothing to compare ({_n(difference)})"
+        return f"{subject}: nothing to compare ({paired_count(difference)})"
     effect = f"{subject} {signed(difference.difference, digits)}"
     if difference.low is None or difference.high is None:
-        return f"{effect} (no interval, no test, {_n(difference)})"
+        return f"{effect} (no interval, no test, {paired_count(difference)})"
     ends = interval(difference.low, difference.high, digits)
     p = "no test" if difference.p is None else p_value(difference.p)
     if difference.p is not None and difference.p_holm is not None and difference.family > 1:
         p = f"{p_value(difference.p_holm)} after Holm"
-    return f"{effect} {ends} ({p}, {_n(difference)})"
+    return f"{effect} {ends} ({p}, {paired_count(difference)})"
 
 
-def _n(difference: ScoreDifference) -> str:
+def paired_count(difference: ScoreDifference) -> str:
+    """ "n = 120; left out: 2 only in the base"."""
     left_out = difference.left_out.reasons()
     return f"n = {difference.n}" + (f"; left out: {left_out}" if left_out else "")

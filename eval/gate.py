@@ -1,8 +1,8 @@
 """Whether a system has become worse: the paired tests of two runs, with the power that they had.
 
-A metric is worse where its paired test says so after Holm's correction over the metrics, and the
-whole 95% interval of the difference lies below the margin. Silence means little where few questions
-were asked: the power is the chance that the same questions would have shown a given drop.
+A metric is worse where its paired test finds a drop, and Student's one beyond the margin, both
+after Holm's correction over the metrics. Silence means little where few questions were asked: the
+power is the chance that the same questions would have shown a given drop.
 """
 
 import math
@@ -20,13 +20,14 @@ GateVerdict = Literal["worse", "not worse", "too few questions"]
 ENOUGH_POWER = 0.8
 """Cohen 1988: the chance of seeing an effect that a study should have to say that there is none."""
 _MOST_QUESTIONS = 1_000_000
+_LEAST_SHIFT = -1e6
 
 
 @dataclass(frozen=True)
 class Gated:
-    """One metric of the new run against the base, and what the gate says of it. `power`: the chance
-    that this test says "worse" of a true drop of `drop` where as many questions differ; None for a
-    single question, or where none differs."""
+    """One metric of the new run against the base, and what the gate says of it. `p_holm` of the
+    difference is that of a drop beyond the margin. `power`: the chance that this test says "worse"
+    of a true drop of `drop` where as many questions differ; None for fewer than two questions."""
 
     difference: ScoreDifference
     verdict: GateVerdict
@@ -104,12 +105,12 @@ def gate(
         raise InputError(
             problem, remedy="name a larger --drop, or a smaller --margin of at least 0"
         )
-    keys = metrics or [column.key for column in base.scorer.scored_task.headline]
+    keys = [*dict.fromkeys(metrics or [c.key for c in base.scorer.scored_task.headline])]
     compared = compare(base, new, metrics=keys, subsets=("all",), seed=seed, flips=flips)
     if not any(difference.n for difference in compared.differences):
         problem = "the runs have no question in common that both have scored"
         raise InputError(problem, remedy="compare runs over the same questions")
-    corrected = holm([difference.p for difference in compared.differences])
+    corrected = holm([_p_beyond(margin, difference) for difference in compared.differences])
     gated = (
         _gated(replace(difference, p_holm=p, family=len(keys)), margin, drop)
         for difference, p in zip(compared.differences, corrected, strict=True)
@@ -117,13 +118,37 @@ def gate(
     return GateResult(margin, drop, tuple(gated), compared.cautions)
 
 
+def _p_beyond(margin: float, difference: ScoreDifference) -> float | None:
+    """The larger of the paired test's p and, for a drop beyond the margin, that of Student's test
+    against the margin: a drop of just the margin is called worse as rarely as none is."""
+    from scipy.special import stdtr
+
+    error = _standard_error(difference)
+    if difference.p is None or difference.difference is None or error is None:
+        return difference.p
+    beyond = difference.difference + margin
+    if beyond >= 0:
+        return max(difference.p, float(margin > 0))
+    statistic = beyond / error if error else -math.inf
+    return max(difference.p, 2 * float(stdtr(difference.n - 1, statistic)))
+
+
+def _standard_error(difference: ScoreDifference) -> float | None:
+    """Of the mean difference, by its interval; None for fewer than two questions."""
+    from scipy.special import stdtrit
+
+    if difference.low is None or difference.high is None or difference.n < 2:
+        return None
+    quantile = float(stdtrit(difference.n - 1, 1 - SIGNIFICANT / 2))
+    return (difference.high - difference.low) / 2 / quantile
+
+
 def _gated(difference: ScoreDifference, margin: float, drop: float) -> Gated:
-    power = power_of(difference, margin, drop)
-    p, high = difference.corrected_p, difference.high
+    power, p = power_of(difference, margin, drop), difference.p_holm
     verdict: GateVerdict = "not worse"
-    if p is not None and p < SIGNIFICANT and high is not None and high < -margin:
+    if p is not None and p < SIGNIFICANT and (difference.difference or 0) < -margin:
         verdict = "worse"
-    elif difference.n < 2 or (power is not None and power < ENOUGH_POWER):
+    elif power is None or power < ENOUGH_POWER:
         verdict = "too few questions"
     return Gated(difference, verdict, power, margin, drop)
 
@@ -134,33 +159,27 @@ def power_of(
     """The chance that a true drop of `drop` is called worse with so many `questions` (by default
     those of the difference), which differ as these do; between 0 and 1, None as in `Gated`.
 
-    By the noncentral t distribution of the mean difference over its standard error, of which the
-    interval tells; by McNemar's test in the binomial counts of its discordant pairs (Connor 1987:
-    the power is the mean over how many there are). Both bounds must be passed, that of the test at
-    Holm's strictest level and that of the interval: the less likely one tells.
+    By the noncentral t distribution of the mean difference over its standard error; by McNemar's
+    test in the binomial counts of its discordant pairs (Connor 1987: the power is the mean over how
+    many there are). Both tests must find it, at Holm's strictest level: the less likely one tells.
+    A drop needs at least as large a share of questions that differ as it is itself.
     """
     from scipy.stats import binom, nct, t
 
-    n = questions or difference.n
-    if difference.low is None or difference.high is None or difference.n < 2 or n < 2:
+    n, error = questions or difference.n, _standard_error(difference)
+    if error is None or n < 2:
         return None
-    before = difference.n - 1
-    half = (difference.high - difference.low) / 2
-    error = half / float(t.ppf(1 - SIGNIFICANT / 2, before)) * (difference.n / n) ** 0.5
-    if not error:
-        return None
+    error *= (difference.n / n) ** 0.5
     level, freedom = SIGNIFICANT / difference.family, n - 1
-
-    def passes(shift: float, level: float) -> float:
-        return float(nct.cdf(t.ppf(level / 2, freedom), freedom, -shift / error))
-
-    by_interval = passes(drop - margin, SIGNIFICANT)
-    differing = (difference.higher + difference.lower) / difference.n
+    # Where the spread is that of rounding, scipy knows no value beyond.
+    shift = max((margin - drop) / error, _LEAST_SHIFT) if error else _LEAST_SHIFT
+    beyond = float(nct.cdf(t.ppf(level / 2, freedom), freedom, shift))
+    differing = min(1.0, max((difference.higher + difference.lower) / difference.n, drop))
     if difference.test == "McNemar":
-        return min(by_interval, _power_of_mcnemar(n, max(differing, drop), drop, level))
+        return min(beyond, _power_of_mcnemar(n, differing, drop, level))
     # Signs of k differing questions have no p below 2 / 2^k.
     fewest = math.floor(1 - math.log2(level)) + 1
-    return min(by_interval, passes(drop, level), float(binom.sf(fewest - 1, n, differing)))
+    return min(beyond, float(binom.sf(fewest - 1, n, differing)))
 
 
 def _power_of_mcnemar(n: int, differing: float, drop: float, level: float) -> float:

@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 from xml.etree import ElementTree as ET
@@ -11,15 +13,17 @@ import typer
 from branchwise.base.atomic import write_named
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.numbers import interval, number, p_value, signed
-from branchwise.base.text import printable
+from branchwise.base.text import counted, printable
 from branchwise.commands.options import AsJson
-from branchwise.commands.report_runs import warn_if_pending
+from branchwise.corpora.questions import Question
+from branchwise.eval.comparison import paired_count
 from branchwise.eval.gate import ENOUGH_POWER, Gated, GateResult, gate
 from branchwise.eval.scores import Scores
 from branchwise.report.terminal.console import console, error_console, print_json
 from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.runs.costs.prices import prices_of
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
+from branchwise.runs.store import open_run
 
 
 def gate_runs(
@@ -52,6 +56,7 @@ def gate_runs(
 
     Example: branchwise gate runs/main runs/branch --margin .02 --junit gate.xml
     """
+    changed = _changed_gold(base, new)
     before, after = _scores(base), _scores(new)
     chosen = [key.strip() for key in metrics.split(",")] if metrics is not None else None
     for key in chosen or ():
@@ -61,6 +66,11 @@ def gate_runs(
                 problem = f"unknown metric {key[:80]!r}"
                 raise InputError(problem, where="--metrics", remedy=remedy)
     result = gate(before, after, metrics=chosen, margin=margin, drop=drop)
+    cautions = [*result.cautions, *changed]
+    for path, scores in ((base, before), (new, after)):
+        if failed := scores.counts.failed:
+            cautions.append(f"{path}: {counted(failed, 'item')} failed and count 0")
+    result = replace(result, cautions=tuple(cautions))
     if junit is not None:
         write_named(junit, junit_xml(result, before, new.resolve().name))
     for caution in result.cautions:
@@ -72,8 +82,29 @@ def gate_runs(
     sys.exit(1 if result.is_worse else 0)
 
 
+def _changed_gold(base: Path, new: Path) -> list[str]:
+    """A caution where questions of both have other gold answers in the one than in the other.
+    Raises InputError where one id stands for two questions."""
+    before, after = _questions(base), _questions(new)
+    changed = 0
+    for id in before:
+        if id in after and before[id].question != after[id].question:
+            problem = f"question {id[:80]!r} is another one than in {base}"
+            raise InputError(problem, where=str(new), remedy="give a changed question a new id")
+        changed += id in after and before[id].gold_sets != after[id].gold_sets
+    return [f"{counted(changed, 'question')} with other gold answers"] if changed else []
+
+
+def _questions(path: Path) -> dict[str, Question]:
+    with closing(open_run(path)) as run:
+        if pending := (progress := run.progress())["pending"]:
+            problem = f"{pending} of {progress['total']} items have not ended"
+            remedy = "finish the run with `branchwise resume`"
+            raise InputError(problem, where=str(path), remedy=remedy)
+        return {question.id: question for question in run.questions()}
+
+
 def _scores(path: Path) -> Scores:
-    warn_if_pending(path)
     with ScoringProgress():
         settings = ScoringSettings(None, prices_of(path), asks=False, saves=False)
         return score_answers(path, settings).scores
@@ -97,15 +128,14 @@ def reasons(gated: Gated) -> list[str]:
     difference = gated.difference
     if difference.difference is None:
         return ["is in no question of both"]
-    p, ends = difference.corrected_p, interval(difference.low, difference.high)
     means = f"{number(difference.base)} to {number(difference.other)}"
-    test = f"({'no test' if p is None else p_value(p)}, n = {difference.n})"
-    lines = [f"{means}, {signed(difference.difference)} {ends} {test}"]
-    if gated.verdict == "worse":
+    change = f"{means}, {signed(difference.difference)}"
+    if ends := interval(difference.low, difference.high):
+        change += f" {ends}"
+    p = "no test" if difference.corrected_p is None else p_value(difference.corrected_p)
+    lines = [f"{change} ({p}, {paired_count(difference)})"]
+    if gated.verdict == "worse" or gated.power is None:
         return lines
-    if gated.power is None:
-        is_same = difference.n > 1 and not difference.higher + difference.lower
-        return [*lines, "the same on every question"] if is_same else lines
     power = f"a drop of {number(gated.drop)} would show with probability {number(gated.power)}"
     enough = f"; {gated.enough:,} questions make it {number(ENOUGH_POWER)}" if gated.enough else ""
     return [*lines, power + enough]
@@ -129,7 +159,8 @@ def junit_xml(result: GateResult, scores: Scores, name: str) -> bytes:
             ET.SubElement(case, "skipped", {"message": f"too few questions to tell: {words}"})
         else:
             ET.SubElement(case, "system-out").text = words
-    suites = ET.Element("testsuites", attributes)
+    # Schemas of JUnit's reports know counts of skipped tests in a suite alone.
+    suites = ET.Element("testsuites")
     suites.append(suite)
     ET.indent(suites)
     written: bytes = ET.tostring(suites, encoding="utf-8", xml_declaration=True)

@@ -110,7 +110,11 @@ def printable_json(value: Any) -> str:
     where JSON itself does not (8-bit controls, direction marks)."""
     import orjson
 
-    return harmless_json(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:  # half characters, as a folder's name may hold
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+    return harmless_json(text)
 
 
 def harmless_json(text: str) -> str:

@@ -1,11 +1,17 @@
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from junitparser import Failure, JUnitXml, Skipped
 
+from branchwise.base.text import printable
+from branchwise.report.terminal.console import printable_json
+from branchwise.runs.studies.folder import STUDY_FILE
 from support.eval.judging_cases import an_item, make_run
+from support.ui import written_runs
+from support.ui.written_runs import failure, outcome, question
 
 TypeIn = Callable[..., tuple[int, str, str]]
 
@@ -73,6 +79,60 @@ def test_bad_input_is_one_line(
     assert why in error
 
 
-def test_a_folder_that_is_no_run_is_refused(runs: Path, tmp_path: Path, type_in: TypeIn) -> None:
-    code, _, error = type_in("gate", runs / "good", tmp_path)
+def test_what_is_no_finished_run_of_these_questions_is_refused(
+    runs: Path, tmp_path: Path, type_in: TypeIn
+) -> None:
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / STUDY_FILE).write_text("{}")
+    asked = [question(n) for n in (1, 2)]
+    base = written_runs.make_run(tmp_path / "base", asked, [outcome("Mann")] * 2)
+    written_runs.make_run(tmp_path / "half", asked, [outcome("Mann"), None])
+    reworded = [question(1), question(2, text="Who wrote film 2?")]
+    written_runs.make_run(tmp_path / "reworded", reworded, [outcome("Mann")] * 2)
+    written_runs.make_run(tmp_path / "none", [], [])
+    label = {"prediction": {"answers": {}, "task_output": None}}
+    asks = [outcome(**label)] * 2
+    written_runs.make_run(tmp_path / "task", asked, asks, task="ambiguity")
+    for name, why in (
+        ("nowhere", "no such run"),
+        ("study", "is not a run folder"),
+        ("half", "1 of 2 items have not ended; finish the run with `branchwise resume`"),
+        ("reworded", "question 'q2' is another one than in"),
+        ("none", "no question in common"),
+        ("task", "scores of the tasks branches and ambiguity have no metric in common"),
+    ):
+        code, shown, error = type_in("gate", base, tmp_path / name)
+        assert (code, shown, error.count("\n")) == (2, "", 1), error
+        assert why in error
+    code, _, error = type_in("gate", tmp_path / "half", base)
     assert (code, error.count("\n")) == (2, 1)
+
+
+def test_what_else_may_explain_a_drop_is_said(tmp_path: Path, type_in: TypeIn) -> None:
+    asked = [question(n) for n in (1, 2, 3)]
+    base = written_runs.make_run(tmp_path / "base", asked, [outcome("Mann")] * 3)
+    ends = [outcome("Mann"), failure()]
+    new = written_runs.make_run(tmp_path / "new", [question(1, "Ann"), question(2)], ends)
+    code, shown, error = type_in("gate", base, new)
+    assert code == 0
+    assert "n = 2; left out: 1 only in the base" in shown
+    assert "caution: 1 question with other gold answers" in error
+    assert f"caution: {new}: 1 item failed and count 0" in error.replace("\n", "")
+    document = json.loads(type_in("gate", base, new, "--json")[1])
+    assert len(document["cautions"]) == 2
+
+
+@pytest.mark.parametrize("name", ["a<b>&\"'c", "two\nlines", "\x01\x1b[31m", "\u202e\ufffe"])
+def test_names_of_runs_do_not_break_the_reports(
+    name: str, runs: Path, tmp_path: Path, type_in: TypeIn
+) -> None:
+    shutil.copytree(runs / "few", tmp_path / name)
+    report = tmp_path / "gate.xml"
+    _, shown, _ = type_in("gate", runs / "few", tmp_path / name, "--json", "--junit", report)
+    assert json.loads(shown)["new"] == str(tmp_path / name)
+    (suite,) = JUnitXml.fromfile(str(report))
+    assert {case.classname for case in suite} == {printable(name)}
+
+
+def test_json_names_a_folder_whose_name_is_no_utf8() -> None:
+    assert json.loads(printable_json({"new": "bad\udcff"})) == {"new": "bad\udcff"}
