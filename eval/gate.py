@@ -110,12 +110,29 @@ def gate(
     if not any(difference.n for difference in compared.differences):
         problem = "the runs have no question in common that both have scored"
         raise InputError(problem, remedy="compare runs over the same questions")
-    corrected = holm([_p_beyond(margin, difference) for difference in compared.differences])
+    # Precision, recall and exact match are one thing where each question has one answer.
+    alike: dict[tuple[Any, ...], list[ScoreDifference]] = {}
+    for each in compared.differences:
+        alike.setdefault(_numbers(each), []).append(each)
+    tests = [[_p_beyond(margin, difference) for difference in own] for own in alike.values()]
+    largest = [max((p for p in own if p is not None), default=None) for own in tests]
+    corrected = dict(zip(alike, holm(largest), strict=True))
     gated = (
-        _gated(replace(difference, p_holm=p, family=len(keys)), margin, drop)
-        for difference, p in zip(compared.differences, corrected, strict=True)
+        _gated(replace(d, p_holm=corrected[_numbers(d)], family=len(alike)), margin, drop)
+        for d in compared.differences
     )
-    return GateResult(margin, drop, tuple(gated), compared.cautions)
+    one = [
+        f"{', '.join(d.metric for d in own)}: the same on every question, so one test"
+        for own in alike.values()
+        if len(own) > 1
+    ]
+    return GateResult(margin, drop, tuple(gated), (*compared.cautions, *one))
+
+
+def _numbers(difference: ScoreDifference) -> tuple[Any, ...]:
+    """The same for two metrics that are the same on every question."""
+    means = (difference.base, difference.other, difference.low, difference.high)
+    return (*means, difference.n, difference.higher, difference.lower)
 
 
 def _p_beyond(margin: float, difference: ScoreDifference) -> float | None:

@@ -116,14 +116,20 @@ def test_a_drop_of_the_margin_is_corrected_for_the_number_of_metrics() -> None:
 
 
 def test_several_metrics_are_corrected_for_their_number() -> None:
-    base = {name: [1.0] * 30 for name in "abc"}
-    new = {"a": [0.0] * 6 + [1.0] * 24, "b": [1.0] * 30, "c": [1.0] * 30}
+    base = {"a": [1.0] * 30, "b": [1.0] * 30, "c": [0.5] * 30}
+    new = base | {"a": [0.0] * 6 + [1.0] * 24}
     alone = gate(scores_of(a=base["a"]), scores_of(a=new["a"]), metrics=["a"])
     together = gate(scores_of(**base), scores_of(**new), metrics=["a", "b", "c"])
     # Six of six lost: p = 2 / 64, which is too much for three metrics.
     assert alone.is_worse
     assert not together.is_worse
     assert together.metrics[0].difference.p_holm == pytest.approx(3 / 32)
+    # The same on every question, so one test: with `c` two.
+    same = gate(
+        scores_of(**base | {"b": base["a"]}), scores_of(**new | {"b": new["a"]}), metrics=[*"abc"]
+    )
+    assert [metric.difference.p_holm for metric in same.metrics[:2]] == [pytest.approx(1 / 16)] * 2
+    assert same.cautions == ("a, b: the same on every question, so one test",)
 
 
 @pytest.mark.parametrize(("margin", "drop"), [(0.05, 0.05), (-0.1, 0.05), (0.1, 0.0)])
