@@ -2,6 +2,7 @@
 
 import math
 import re
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Literal
 
 from branchwise.base.errors import InputError
@@ -17,13 +18,19 @@ _LEAST_USD = 1e-6
 _SIZES = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
+def rounded(value: float, digits: int = 0, separator: str = "") -> str:
+    """With `digits` after the point, halves away from zero, as a reader rounds the decimal: .575
+    is .58, though the float lies below it. Zero has no sign."""
+    with localcontext(rounding=ROUND_HALF_UP):
+        shown = f"{Decimal(str(round(value, 12))):{separator}.{digits}f}"
+    return shown if shown.strip("-0.") else shown.removeprefix("-")
+
+
 def number(value: float | None, digits: int = 2) -> str:
-    """Without a zero before the point; a negative value keeps its sign when it rounds to zero."""
+    """Without a zero before the point."""
     if value is None:
         return UNKNOWN
-    shown = f"{abs(value):.{digits}f}"
-    bare = shown.removeprefix("0") if digits and abs(float(shown)) < 1 else shown
-    return f"-{bare}" if value < 0 else bare
+    return re.sub(r"^(-?)0\.", r"\1.", rounded(value, digits))
 
 
 def ordinal(n: int) -> str:
@@ -33,10 +40,11 @@ def ordinal(n: int) -> str:
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """As `number`, always with a sign; "±" for no difference at all."""
+    """As `number`, with a sign unless it rounds to zero; "±" for no difference at all."""
+    shown = number(value, digits)
     if value == 0:
-        return f"±{number(0.0, digits)}"
-    return number(value, digits) if value < 0 else f"+{number(value, digits)}"
+        return f"±{shown}"
+    return f"+{shown}" if value > 0 and shown.strip("0.") else shown
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
@@ -59,7 +67,7 @@ def count(value: float | None) -> str:
     """Whole, with separators; one digit after the point for a mean below 100."""
     if value is None:
         return UNKNOWN
-    return f"{value:,.0f}" if value >= 99.95 or value == int(value) else f"{value:.1f}"
+    return rounded(value, 0 if value >= 99.95 or value == int(value) else 1, ",")
 
 
 def short_count(value: float | None) -> str:
@@ -69,7 +77,7 @@ def short_count(value: float | None) -> str:
     # The largest unit that leaves a whole digit, after rounding: 999,600 is 1.00M.
     size, letter = next((s for s in _SIZES if value >= 0.9995 * s[0]), _SIZES[-1])
     scaled = value / size
-    return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f}{letter}"
+    return f"{rounded(scaled, 2 if scaled < 9.995 else 1 if scaled < 99.95 else 0)}{letter}"
 
 
 def usd(value: float | None) -> str:
@@ -83,10 +91,10 @@ def usd(value: float | None) -> str:
         return f"<{_LEAST_USD:.6f}".replace("0.", ".", 1)
     if value < 0.000995:
         behind = 1 - math.floor(math.log10(value / 0.995))
-        return f"{value:.{behind}f}".removeprefix("0")
+        return number(value, behind)
     if value < 0.99995:
-        return f"{value:.4f}".removeprefix("0")
-    return f"{value:,.2f}" if value < 9999.995 else f"{value:,.0f}"
+        return number(value, 4)
+    return rounded(value, 2 if value < 9999.995 else 0, ",")
 
 
 def times(value: float | None) -> str:
@@ -98,8 +106,8 @@ def percent(part: float, whole: float) -> str:
     """A share as a whole percentage; "<1%" for what is there and rounds to nothing."""
     if not whole:
         return UNKNOWN
-    rounded = round(100 * part / whole)
-    return "<1%" if part and not rounded else f"{rounded}%"
+    shown = rounded(100 * part / whole)
+    return "<1%" if part and shown == "0" else f"{shown}%"
 
 
 def as_text(value: float | None, unit: Unit, digits: int = 2) -> str:
@@ -116,7 +124,7 @@ def as_text(value: float | None, unit: Unit, digits: int = 2) -> str:
         case "usd":
             return usd(value)
         case "seconds" | "ratio":
-            return number(value) if value < 9.995 else f"{value:,.1f}"
+            return number(value) if value < 9.995 else rounded(value, 1, ",")
         case _:
             return number(value, digits)
 

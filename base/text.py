@@ -1,6 +1,7 @@
 """Text from outside made fit to be read, sent, stored and shown."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -65,6 +66,12 @@ def cut_within(name: str, most: int) -> str:
         return name
     end = most // 2
     return f"{name[: most - 1 - end]}…{name[-end:]}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """ "strict P, strict R and strict EM"; at least one."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:

@@ -15,7 +15,7 @@ from branchwise.runs.store import open_run
 from branchwise.runs.store.reader import QuestionMark
 from branchwise.runs.studies.folder import NamedRun, SystemRecord
 from branchwise.runs.studies.names import model_names, setting_name, system_name
-from branchwise.runs.studies.study import MODEL, written_settings
+from branchwise.runs.studies.study import written_settings
 
 _PATHS = ("corpus", "kg", "reranker")
 
@@ -91,7 +91,7 @@ def systems_of_runs(
         if record := known.get(name):
             model, setting = record.model, record.setting
             base = record.base if record.base in settings else first
-        changes = _changes(dict(_flat(settings[base])), dict(_flat(settings[name])))
+        changes = _changes(dict(flat_settings(settings[base])), dict(flat_settings(settings[name])))
         own = levels.get(name, {})
         made = SystemReport(name, run, changes, model, setting, base, levels=own)
         systems.append(made)
@@ -99,18 +99,22 @@ def systems_of_runs(
 
 
 def factor_levels(records: Sequence[SystemRecord]) -> dict[str, dict[str, str]]:
-    """By system the factors that it changes, each level in the words of the system that changes
-    nothing else, if the study has one."""
+    """By system the factors that it changes, each level under the name of the system that changes
+    nothing else (of several models: its setting), or the name that such a system would have."""
+    bases = {record.name: record for record in records if not record.changes}
+    base = written_settings(next(iter(bases.values())).system) if bases else {}
     values: dict[str, list[Any]] = {}
     words: dict[tuple[str, str], str] = {}
     for record in records:
         for key, value in record.changes.items():
-            values.setdefault(key, []).append(value)
-            if [*record.changes] == [key] != [MODEL]:
-                words[key, repr(value)] = record.setting
+            levels = values.setdefault(key, [base[key]] if key in base else [])
+            if value not in levels:
+                levels.append(value)
+            if [*record.changes] == [key]:
+                words[key, repr(value)] = record.setting if len(bases) > 1 else record.name
 
     def named(key: str, value: Any) -> str:
-        return words.get((key, repr(value))) or system_name({key: value}, {}, values)
+        return words.get((key, repr(value))) or system_name({key: value}, base, values)
 
     return {
         record.name: {key: named(key, value) for key, value in record.changes.items()}
@@ -127,11 +131,11 @@ def marks_of(runs: Sequence[tuple[str, ScoredAnswers]]) -> list[QuestionMark]:
     return marks
 
 
-def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def flat_settings(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Settings by their own names: groups (decoding, budget, roles) are left out."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            yield from _flat(value)
+            yield from flat_settings(value)
         else:
             yield name, value
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
+from branchwise.base.text import listed
 from branchwise.corpora.questions import Question
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_scores import align_answers, branch_matches, gold_branches
@@ -21,6 +22,7 @@ from branchwise.eval.errors.module_work import inert_cautions
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import SUBSETS, Scores, all_columns, common_columns, told_subsets
 from branchwise.eval.tasks import Column, Metrics, Task
+from branchwise.eval.tasks.task import capital
 from branchwise.report.published import Published, benchmark_of, published_beside
 from branchwise.runs.scoring.scored import Analysis, ScoredAnswers
 from branchwise.runs.studies.study import MODEL
@@ -239,6 +241,23 @@ class StudyReport:
     def compared(self) -> tuple[Column, ...]:
         """The task's headline metrics, then those of plug-ins that every system has."""
         return (*self.task.headline, *common_columns([system.scores for system in self.systems]))
+
+    @cached_property
+    def alike(self) -> tuple[tuple[Column, ...], ...]:
+        """What systems are compared by, metrics that are equal in every item of all together: of
+        questions with one answer precision, recall and exact match are."""
+        groups: dict[object, list[Column]] = {}
+        items = [item for system in self.systems for item in system.scores.items]
+        for metric in self.compared:
+            values = tuple(item.metrics.get(metric.key) for item in items)
+            groups.setdefault(metric.key if metric.total else values, []).append(metric)
+        return tuple(map(tuple, groups.values()))
+
+    @property
+    def alike_notes(self) -> tuple[str, ...]:
+        """ "Strict P, strict R and strict EM are the same for every question here." """
+        titles = ([metric.title for metric in own] for own in self.alike if len(own) > 1)
+        return tuple(f"{capital(listed(own))} are the same for every question." for own in titles)
 
     @property
     def subsets(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import math
 import os
 import re
+from collections import Counter
 from contextlib import ExitStack, redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 from typer import Typer
 from typer.core import TyperCommand, TyperOption
 
+from branchwise.base.errors import InputError
 from branchwise.report.terminal.console import echo, results_alone, without_progress
 
 
@@ -68,6 +70,12 @@ def _quiet(kind: type[TyperCommand]) -> type[TyperCommand]:
                 formatter.write_dl([_short(option) for option in shown], col_max=24)
 
         def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+            # A file that was asked for, and is not written, is noticed too late.
+            _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+            for option, times in Counter(given).items():
+                is_path = isinstance(option.type, click.Path) and option.param_type_name == "option"
+                if is_path and times > 1 and not option.multiple:
+                    raise InputError("is given twice", where=option.opts[0], remedy="keep one")
             rest: list[str] = super().parse_args(ctx, args)
             check_numbers(self, ctx)
             return rest

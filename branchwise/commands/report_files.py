@@ -18,6 +18,7 @@ from branchwise.report.study_report import StudyReport
 from branchwise.report.table import Table
 from branchwise.report.tables import report_tables
 from branchwise.report.terminal.console import echo, progress_console
+from branchwise.report.terminal.progress import ProgressBar
 from branchwise.runs.studies.names import slugs
 
 _Made = tuple[StudyReport, Sequence[Table]]
@@ -45,7 +46,7 @@ TableNames = Annotated[
     _option(
         "--tables",
         "NAME,...",
-        "Write only these tables, by the names of their CSV files: results,changes.",
+        "Write only these tables and their figures, by the names of CSV files: results,changes.",
     ),
 ]
 Subsets = Annotated[
@@ -90,7 +91,8 @@ HtmlFile = Annotated[
 @dataclass(frozen=True)
 class Exports:
     """Which files to write; `latex`: a file where it ends in .tex or is -, else a folder. Of all
-    tables those of these names, and in them these subsets and metrics; all where none are named."""
+    tables, and figures of tables, those of these names, and in them these metrics and (in tables)
+    subsets; all where none are named."""
 
     markdown: Path | None = None
     latex: Path | None = None
@@ -111,14 +113,15 @@ class Exports:
         read_width(self.width)
         options = {"--tables": self.tables, "--subset": self.subsets, "--metrics": self.metrics}
         for option, names in options.items():
-            if names and not (self.markdown or self.latex or self.csv):
+            drawn = None if option == "--subset" else self.figures
+            if names and not (self.markdown or self.latex or self.csv or drawn):
                 problem = f"{option} chooses of the tables of files, and none is asked for"
                 raise InputError(problem, remedy="add --latex, --csv or --markdown")
 
     def write(self, reports: Sequence[StudyReport], together: Sequence[Table] = ()) -> None:
         """Write the files, made before any is written; each report of several in its folder, and
         beside these the tables of all `together`."""
-        needed = self.markdown or self.latex or self.csv
+        needed = self.markdown or self.latex or self.csv or self.tables
         pairs = ((report, report_tables(report) if needed else ()) for report in reports)
         made, shown = self._chosen([*pairs], together)
         texts, folders = list(self._texts(made, shown)), list(self._folders(made, shown))
@@ -152,7 +155,16 @@ class Exports:
             narrowed = (table.narrowed(self.subsets, self.metrics, titles) for table in tables)
             return [table for table in narrowed if table.rows and table.says_anything]
 
-        return [(report, chosen(tables)) for report, tables in made], chosen(together)
+        narrowed: list[_Made] = [(report, chosen(tables)) for report, tables in made]
+        shown = chosen(together)
+        left = {table.name for tables in (shown, *(own for _, own in narrowed)) for table in tables}
+        for name in self.tables:
+            if name not in left:
+                keys = {c.key: t.name for t in every for c in t.columns if c.key in self.metrics}
+                also = f"; {', '.join(keys)} is in {', '.join({*keys.values()})}" if keys else ""
+                problem = f"{name} holds nothing of the chosen metrics and questions"
+                raise InputError(problem, where="--tables", remedy=f"leave it out{also}")
+        return narrowed, shown
 
     def _texts(
         self, made: Sequence[_Made], together: Sequence[Table]
@@ -175,7 +187,12 @@ class Exports:
             if self.csv:
                 yield self.csv / own, csv_files(tables)
             if self.figures:
-                yield self.figures / own, figure_files(report)
+                with ProgressBar("drawing", "figures") as progress:
+                    files = figure_files(report, self.tables, self.metrics, progress)
+                if not files:
+                    problem = "there is no figure of the chosen tables and metrics"
+                    raise InputError(problem, where="--figures", remedy="leave out one of them")
+                yield self.figures / own, files
 
     @property
     def _is_one_file(self) -> bool:

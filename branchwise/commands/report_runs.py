@@ -1,5 +1,6 @@
 """Which runs `branchwise report` shows, what it calls them, and which one is the base."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -65,10 +66,8 @@ def named_runs(
     else:
         labels = zip(_labels(paths), paths, strict=True)
         runs = NamedRuns([run for label, path in labels for run in _expanded(label, path)])
-    names = _read_names(systems)
     known = [*dict.fromkeys(run.name for run in runs.runs)]
-    for old in names:
-        _check_known(old, known, "--systems")
+    names = _read_names(systems, known)
     if base is not None:
         given = {str(run.path): run.name for run in runs.runs}
         former = {new: old for old, new in names.items()} | given
@@ -112,30 +111,32 @@ def _name(path: Path) -> str:
     return folder.name
 
 
-def _read_names(systems: Sequence[str]) -> dict[str, str]:
-    """ "base=Baseline,+expansion=Expanded": new names by the old ones. A comma that no name with a
-    new one follows belongs to the name before it."""
+def _read_names(systems: Sequence[str], known: Sequence[str]) -> dict[str, str]:
+    """ "base=Baseline,k=9, +expansion=Both": new names by the old ones, which may hold commas and
+    signs themselves: of several that fit, the longest. Raises InputError."""
+    longest_first = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+    olds = re.compile(rf"(?:^|,)\s*({longest_first})\s*=")
     names: dict[str, str] = {}
     for text in systems:
-        parts: list[str] = []
-        for part in text.split(","):
-            if "=" in part or not parts:
-                parts.append(part)
-            else:
-                parts[-1] += f",{part}"
-        for part in parts:
-            old, sign, new = part.rpartition("=")
-            if not sign or not old.strip() or not new.strip():
-                remedy = "write base=Baseline,+expansion=Expanded"
-                raise InputError(f"{part[:60]!r} names no system", where="--systems", remedy=remedy)
-            names[old.strip()] = new.strip()
+        before, *pairs = olds.split(text)
+        own = dict(zip(pairs[::2], map(str.strip, pairs[1::2]), strict=True))
+        names |= own
+        # After a comma in a new name another pair was to begin.
+        strays = [before, *(new.partition(",")[2] for new in own.values() if "=" in new)]
+        strays += [f"{old}=" for old, new in own.items() if not new]
+        for stray in filter(None, map(str.strip, strays)):
+            old, _, new = stray.rpartition("=")
+            if not old.strip() or not new.strip():
+                problem, remedy = f"{stray[:60]!r} names no system", "write base=Baseline,k=9=Nine"
+                raise InputError(problem, where="--systems", remedy=remedy)
+            _check_known(old.strip(), known, "--systems")
     return names
 
 
 def _check_known(name: str, known: Sequence[str], option: str) -> None:
     if name not in known:
-        problem = f"there is no system {name[:80]!r}"
-        raise InputError(problem, where=option, remedy=did_you_mean(name, known))
+        remedy = did_you_mean(repr(name), [*map(repr, known)])
+        raise InputError(f"unknown system {name[:80]!r}", where=option, remedy=remedy)
 
 
 def warn_if_pending(path: Path) -> None:

@@ -1,10 +1,11 @@
 """What each system changes against its base: a figure a metric, models by settings."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from branchwise.base.numbers import interval, signed
+from branchwise.base.text import listed
 from branchwise.eval.comparison import Comparison, ScoreDifference
 from branchwise.eval.effects import Effect
 from branchwise.eval.tasks import Column
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 T = TypeVar("T")
+_AGAINST = "change against the base"
 
 
 @dataclass(frozen=True)
@@ -73,32 +75,38 @@ def change_grid(report: StudyReport) -> ModelGrid[Comparison] | None:
 class ChangeFigure:
     """Differences to the base in one metric: a row a system, each with those of its subsets.
     `setting`: the one that all are of, where rows are models. `of_effects`: a row an effect of a
-    factorial study instead."""
+    factorial study instead. `alike`: the metric, and those that are the same in every item."""
 
     metric: Column
     rows: tuple[tuple[str, tuple[ScoreDifference | Effect, ...]], ...]
     setting: str = ""
     of_effects: bool = False
+    alike: tuple[Column, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What stands over its panel."""
+        return ", ".join(metric.title for metric in self.alike or (self.metric,))
 
     @property
     def title(self) -> str:
+        name = listed(metric.name for metric in self.alike or (self.metric,))
         if self.setting:
-            return f"{self.setting}: change of {self.metric.name}"
-        if self.of_effects:
-            return f"{capital(self.metric.name)}: effects of the factors"
-        return f"{capital(self.metric.name)}: change against the base"
+            return f"{self.setting}: change of {name}"
+        return f"{capital(name)}: {'effects of the factors' if self.of_effects else _AGAINST}"
 
 
-def change_figures(report: StudyReport) -> list[ChangeFigure]:
-    """One for each metric that the systems are compared by, without unknown differences."""
+def change_figures(report: StudyReport, metrics: Collection[str] = ()) -> list[ChangeFigure]:
+    """One for each of the `metrics` that systems are compared by (all where none are named) that
+    are not the same in every item, without unknown differences."""
     compared = report.comparisons
     named = [(s.name, compared[s.name]) for s in report.systems if s.name in compared]
-    figures = [_figure(report, metric, named) for metric in report.compared]
+    figures = [_figure(report, own, named) for own in _drawn(report, metrics)]
     return [figure for figure in figures if any(differences for _, differences in figure.rows)]
 
 
-def effect_figures(report: StudyReport) -> list[ChangeFigure]:
-    """One for each metric that a factorial study has effects on."""
+def effect_figures(report: StudyReport, metrics: Collection[str] = ()) -> list[ChangeFigure]:
+    """The same of the effects of a factorial study."""
     rows: dict[str, dict[str, list[Effect]]] = {}
     for effect in report.effects:
         if effect.subset in report.parts and effect.difference is not None:
@@ -106,14 +114,25 @@ def effect_figures(report: StudyReport) -> list[ChangeFigure]:
             rows.setdefault(effect.metric, {}).setdefault(name, []).append(effect)
     return [
         ChangeFigure(
-            metric, tuple((n, tuple(own)) for n, own in rows[metric.key].items()), "", True
+            own[0], tuple((n, tuple(of)) for n, of in rows[own[0].key].items()), "", True, own
         )
-        for metric in report.compared
-        if metric.key in rows
+        for own in _drawn(report, metrics)
+        if own[0].key in rows
     ]
 
 
-def model_change_figures(report: StudyReport) -> list[list[ChangeFigure]]:
+def _drawn(report: StudyReport, metrics: Collection[str]) -> list[tuple[Column, ...]]:
+    """The metrics that panels are of, those that are the same in every item together."""
+    groups = [
+        tuple(metric for metric in own if not metrics or metric.key in metrics)
+        for own in report.alike
+    ]
+    return [own for own in groups if own]
+
+
+def model_change_figures(
+    report: StudyReport, metrics: Collection[str] = ()
+) -> list[list[ChangeFigure]]:
     """For each setting one for each metric, a row a model; empty without several models."""
     grid = change_grid(report)
     if grid is None:
@@ -121,22 +140,22 @@ def model_change_figures(report: StudyReport) -> list[list[ChangeFigure]]:
     bands = []
     for setting in grid.settings:
         named = [(model, grid.cells.get((model, setting))) for model in grid.models]
-        bands.append([_figure(report, metric, named, setting) for metric in report.compared])
-    return bands
+        bands.append([_figure(report, own, named, setting) for own in _drawn(report, metrics)])
+    return [band for band in bands if band]
 
 
 def _figure(
     report: StudyReport,
-    metric: Column,
+    metrics: tuple[Column, ...],
     named: Iterable[tuple[str, Comparison | None]],
     setting: str = "",
 ) -> ChangeFigure:
     rows = []
     for name, comparison in named:
         subsets = report.parts if comparison else ()
-        differences = (comparison.find(metric.key, subset) for subset in subsets if comparison)
+        differences = (comparison.find(metrics[0].key, subset) for subset in subsets if comparison)
         rows.append((name, tuple(d for d in differences if d.difference is not None)))
-    return ChangeFigure(metric, tuple(rows), setting)
+    return ChangeFigure(metrics[0], tuple(rows), setting, alike=metrics)
 
 
 def total_notes(report: StudyReport) -> tuple[str, ...]:
@@ -172,7 +191,7 @@ def draw_changes(report: StudyReport, figures: Sequence[ChangeFigure]) -> Drawin
     panels = [axes for (axes,) in rows]
     for axes, change in zip(panels, figures, strict=True):
         _draw_panel(axes, change, report)
-        axes.set_title(change.metric.title)
+        axes.set_title(change.words)
         name_rows(axes, names)
     share_ticks(panels[-1].xaxis)
     if figures[0].of_effects:
@@ -187,14 +206,14 @@ def draw_model_changes(report: StudyReport, bands: Sequence[Sequence[ChangeFigur
     """A band a setting, a panel a metric, a row a model."""
     names = [name for name, _ in bands[0][0].rows]
     height = 0.85 + len(bands) * (0.28 + len(names) * row_height(names, 0.24))
-    figure, rows = new_grid(height, len(bands), len(report.compared))
+    figure, rows = new_grid(height, len(bands), len(bands[0]))
     for panels, band in zip(rows, bands, strict=True):
         for axes, change in zip(panels, band, strict=True):
             _draw_panel(axes, change, report)
             axes.tick_params(axis="y", length=0)
         panels[0].set_title(system_name(band[0].setting))
         name_rows(panels[0], names)
-    name_columns(rows[0], [metric.title for metric in report.compared])
+    name_columns(rows[0], [change.words for change in bands[0]])
     share_ticks(rows[-1][0].xaxis, 3)
     caption = "Change by each setting and model against the model's base"
     return _finished("model-changes", caption, figure, report)
@@ -208,7 +227,7 @@ def _finished(
 
     handles = [Line2D([], [], **_LOOKS[subset]) for subset in report.parts]
     add_legend(figure, handles, [report.task.questions_words(part) for part in report.parts])
-    notes = [*total_notes(report), *map(one_line, report.cautions)]
+    notes = [*total_notes(report), *report.alike_notes, *map(one_line, report.cautions)]
     return Drawing(name, " ".join([f"{caption}: {meaning}", *notes]), figure)
 
 

@@ -137,11 +137,11 @@ def _retrieved(report: StudyReport) -> Lines | None:
 def _filled(
     report: StudyReport, means: Callable[[Analysis], Mapping[str, SizedMean]], empty: Lines
 ) -> Lines | None:
-    """With the means of each system that was analysed; None where there are none."""
+    """With the means of each system that was analysed; None for fewer than two columns."""
     systems = [(index, name, means(analysis)) for index, name, analysis in report.analysed]
     columns = sorted({label for *_, own in systems for label in own}, key=_first_number)
     series = tuple(Series(i, name, tuple(map(own.get, columns))) for i, name, own in systems if own)
-    if not columns:
+    if len(columns) < 2:  # a single bin, or place, is the mean of all: nothing to compare
         return None
     lines = replace(empty, columns=tuple(columns), series=series)
     known = (mean for line in series for mean in line.means if mean and mean[0].mean is not None)

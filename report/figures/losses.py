@@ -248,5 +248,5 @@ def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
             axes.barh(row, share, 0.7, left, gid=tips(f"{bar.name}: {words}"), **_LOOKS[index])
         if share >= _LABELLED:
             look = _ON_DARK if index in _DARK else _ON_LIGHT
-            axes.text(left + share / 2, row, f"{share:.0%}".rstrip("%"), **_LABEL, **look)
+            axes.text(left + share / 2, row, percent(count, whole).rstrip("%"), **_LABEL, **look)
         left += share

@@ -15,7 +15,14 @@ from branchwise.base.atomic import write_named
 from branchwise.report.figures.files import absent_figures
 from branchwise.report.html.figures import figures
 from branchwise.report.html.question_data import questions_json
-from branchwise.report.html.summary import base_words, findings, still_wrong, warnings
+from branchwise.report.html.summary import (
+    base_words,
+    findings,
+    main_effects,
+    shared_cautions,
+    still_wrong,
+    warnings,
+)
 from branchwise.report.html.tables import MAX_NAME, laid_out, short, shown
 from branchwise.report.published import are_generated
 from branchwise.report.study_report import StudyReport
@@ -130,6 +137,8 @@ def _sections(report: StudyReport) -> dict[str, Any]:
     for base in report.bases:
         inert = [short(part.words) for part in base.run.inert.values()]
         bases.append((short(base.name, MAX_NAME), base_words(report, base), inert))
+    made = findings(report)
+    shared = shared_cautions(made, [inert for *_, inert in bases])
     tables = defaultdict(list)
     for table in report_tables(report):
         tables[table.section].append(laid_out(table, [base.name for base in report.bases]))
@@ -141,7 +150,10 @@ def _sections(report: StudyReport) -> dict[str, Any]:
         "filled": report.task.questions_words("ambiguous") if len(report.subsets) > 1 else "",
         "of_entities": report.task.is_attributable,
         "kinds": {name: report.called(name) for name in _NAMES.values()},
-        "findings": findings(report),
+        "effects": main_effects(report),
+        "findings": made,
+        "shared": shared,
+        "alike": report.alike_notes,
         "still_wrong": still_wrong(report),
         "warnings": warnings(report),
         "tables": tables,

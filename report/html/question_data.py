@@ -86,7 +86,7 @@ def _answer(
     return {
         "n": numbers[answer.system],
         "e": answer.epoch,
-        "m": [None if mean is None else round(mean, 3) for mean in means],
+        "m": [None if mean is None else round(mean, 6) for mean in means],
         "l": [
             index
             for index, error_type in enumerate(ANSWER_ERRORS.types)

@@ -1,8 +1,9 @@
 """The report in words: what each change does, what it costs, and what still goes wrong."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from branchwise.base.numbers import interval, number
+from branchwise.base.numbers import interval, number, p_value, signed
 from branchwise.base.text import counted
 from branchwise.eval.comparison import SIGNIFICANT, ScoreDifference, summary_line
 from branchwise.eval.tasks import Column
@@ -58,10 +59,11 @@ def findings(report: StudyReport) -> list[Finding]:
 
     main, subset = report.task.main, report.subsets[0]
     others = [(main, part) for part in report.parts if part != subset]
+    # Of a factorial study what the factors are worth says more, and stands first.
     others += [
         (column, "all" if column.role == "exact" else subset)
         for column in _recall_first(report)
-        if column is not main
+        if column is not main and not report.effects
     ]
     made = []
     for system in report.systems:
@@ -79,8 +81,46 @@ def findings(report: StudyReport) -> list[Finding]:
     return made
 
 
+def main_effects(report: StudyReport) -> list[Finding]:
+    """What each level of a factor is worth over the levels of the others, on the main questions."""
+    columns = {column.key: column for column in _recall_first(report)}
+    lines: dict[str, dict[str, tuple[str, str]]] = {}
+    for effect in report.effects:
+        if len(effect.changes) > 1 or effect.subset != report.subsets[0]:
+            continue
+        if effect.difference is None or effect.metric not in columns:
+            continue
+        questions = report.task.questions_words(effect.subset)
+        ends = interval(effect.low, effect.high)
+        p = "no test" if effect.p_holm is None else f"{p_value(effect.p_holm)} after Holm"
+        change = f"{signed(effect.difference)} {ends}".strip()
+        words = f"{columns[effect.metric].name} on {questions} {change} ({p}, n = {effect.n})"
+        is_same = effect.difference == 0 and effect.low == effect.high
+        sure = effect.p_holm is not None and effect.p_holm < SIGNIFICANT
+        sign = "better" if effect.difference > 0 else "worse"
+        kind = "same" if is_same else sign if sure else "unclear"
+        name = f"{effect.group}: {effect.name}" if effect.group else effect.name
+        lines.setdefault(name, {})[effect.metric] = (kind, words)
+    made = []
+    for name, own in lines.items():
+        first, *others = (own[key] for key in columns if key in own)
+        made.append(Finding(short(name, MAX_NAME), *first, tuple(others)))
+    return made
+
+
 def _recall_first(report: StudyReport) -> list[Column]:
-    return sorted(report.task.headline, key=lambda column: column.role != "recall")
+    """The main metrics, of those that are the same for every question one."""
+    ordered = sorted(report.task.headline, key=lambda column: column.role != "recall")
+    groups = {column.key: own for own in report.alike for column in own}
+    firsts = {groups.get(column.key): column for column in reversed(ordered)}
+    return [column for column in ordered if firsts[groups.get(column.key)] is column]
+
+
+def shared_cautions(made: Sequence[Finding], inert: Sequence[Sequence[str]]) -> list[str]:
+    """What must be kept in mind of every system alike, to be said once."""
+    every = [set(finding.cautions) for finding in made]
+    first = made[0].cautions if len(made) > 1 else ()
+    return [caution for caution in first if all(caution in own for own in (*every, *inert))]
 
 
 def base_words(report: StudyReport, base: SystemReport) -> list[str]:
@@ -97,14 +137,14 @@ def base_words(report: StudyReport, base: SystemReport) -> list[str]:
     return lines
 
 
-def still_wrong(report: StudyReport) -> list[tuple[str, str]]:
-    """System and sentence: how many gold answers it lost, and where."""
+def still_wrong(report: StudyReport) -> tuple[list[tuple[str, str]], str]:
+    """System and sentence: how many gold answers it lost, and where; then what limits that."""
     lost = losses(report, "all")
     sentences = []
     for bar in lost.bars if lost else ():
         counts = f"{bar.lost:,} of {bar.gold:,} gold answers are missing{bar.where_lost}."
-        sentences.append((short(bar.name, MAX_NAME), f"{counts} {bar.caution}".strip()))
-    return sentences
+        sentences.append((short(bar.name, MAX_NAME), counts))
+    return sentences, lost.caution if lost else ""
 
 
 def warnings(report: StudyReport) -> list[str]:

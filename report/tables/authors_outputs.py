@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.base.errors import InputError
-from branchwise.base.numbers import as_text
+from branchwise.base.numbers import as_text, rounded
 from branchwise.eval.tasks.condambigqa.authors_outputs import AuthorsOutput, Averages
 from branchwise.report.published import PublishedTable, published
 from branchwise.report.table import Table, TableColumn
@@ -32,9 +32,10 @@ def output_table(output: AuthorsOutput, path: Path) -> Table:
         beside = printed.get(part), printed.get(f"{part}_sd")
         rows.append((part, pooled.mean, beside[0], pooled.sd, beside[1]))
     answers = f"{output.predictions:,} answers to {len(output.rows):,} questions"
+    each = rounded(output.predictions / len(output.rows), 2)
     notes = [
-        f"{answers}, {output.predictions / len(output.rows):.2f} to each. Mean and sample SD over "
-        "all of them, as the authors' judge graded them."
+        f"{answers}, {each} to each. Mean and sample SD over all of them, as the authors' judge "
+        "graded them."
     ]
     if printed:
         notes.append(f"Published: the paper's Table 2. {_agreement(rows)}")

@@ -10,6 +10,7 @@ from branchwise.eval.items import gold_set_note
 from branchwise.eval.scores import Scorer, Scores, of_subset, question_deviation, told_subsets
 from branchwise.eval.tasks import Column as Metric
 from branchwise.eval.tasks import Task
+from branchwise.report.run_folders import flat_settings
 from branchwise.report.study_report import StudyReport
 from branchwise.report.table import (
     OF_INTERVALS,
@@ -20,7 +21,8 @@ from branchwise.report.table import (
     subset_column,
     system_column,
 )
-from branchwise.runs.studies.study import flat
+from branchwise.runs.studies.names import in_short
+from branchwise.runs.studies.study import MODELS, WORDS, flat
 
 _INTERVAL = f"{OF_INTERVALS}: 95% bootstrap interval, questions being drawn."
 _DEVIATION = "SD: standard deviation over questions."
@@ -41,7 +43,7 @@ def systems_table(report: StudyReport) -> Table:
     resent = [sum(k.total() for k in s.run.modules.resent.values()) for s in report.systems]
     columns = (
         system_column(),
-        TableColumn("changes", "changes of the base", "text"),
+        TableColumn("changes", "settings", "text"),
         TableColumn("model", "model", "text"),
         TableColumn("scored_by", "scored by", "text"),
         *ends,
@@ -49,14 +51,13 @@ def systems_table(report: StudyReport) -> Table:
         TableColumn("did_nothing", "did nothing", "text", printed=False),
     )
     rows: list[tuple[CellValue, ...]] = []
-    for system, again in zip(report.systems, resent, strict=True):
-        changes = ", ".join(f"{key}: {_setting(value)}" for key, value in system.changes.items())
+    for system, changes, again in zip(report.systems, _changes(report), resent, strict=True):
         models = dict.fromkeys(role.model for role in system.run.costs.roles)
         inert = "; ".join(f"{part.name}: {part.how}" for part in system.run.inert.values())
         rows.append(
             (
                 system.name,
-                changes or None,
+                changes,
                 ", ".join(models) or None,
                 scored_by(system.scores.scorer),
                 *(getattr(system.scores.counts, column.key) for column in ends),
@@ -65,6 +66,8 @@ def systems_table(report: StudyReport) -> Table:
             )
         )
     notes = ["An item is a question in one epoch. Failed ones count 0; those not ended, nowhere."]
+    if any(system.changes for system in report.systems):
+        notes.append("Settings: of a base those that vary, of others what they change.")
     notes += [*alternatives_notes(report), *evidence_notes(report)]
     # A line for each optional field that a system's requests lacked, and for odd replies.
     for system in report.systems:
@@ -73,6 +76,23 @@ def systems_table(report: StudyReport) -> Table:
     for system in report.systems:
         notes += [f"{system.name}: {part.words}." for part in system.run.inert.values()]
     return Table("systems", "Systems", columns, tuple(rows), tuple(notes), section="summary")
+
+
+def _changes(report: StudyReport) -> Iterator[str | None]:
+    """Of a base its own values of the settings that vary, of others their changes, in words."""
+    every = [dict(flat_settings(s.run.system.model_dump(mode="json"))) for s in report.systems]
+    varied = dict.fromkeys(key for system in report.systems for key in system.changes)
+    for system, own in zip(report.systems, every, strict=True):
+        is_base = system.base == system.name
+        values = {key: own.get(key) for key in varied} if is_base else system.changes
+        words = []
+        for key, value in values.items():
+            word, text = WORDS.get(key, key), _setting(value)
+            if word in MODELS and value is not None:
+                levels = {str(value), *(str(settings.get(key)) for settings in every)}
+                text = in_short(word, str(value), [*levels])
+            words.append(f"{word}: {text}")
+        yield ", ".join(words) or None
 
 
 def _setting(value: Any) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from branchwise.base.text import cut, one_line
+from branchwise.base.numbers import rounded
+from branchwise.base.text import cut, listed, one_line
 from branchwise.corpora.conditions.documents import (
     ConditionsAnswer,
     ConditionsProblem,
@@ -110,7 +111,7 @@ def _explained_lines(problem: ConditionsProblem, solution: Solution) -> Iterator
     for obstacle in obstacles(problem, solution):
         wanted = [f"{id} needs {expression}" for id, expression in obstacle.documents]
         values = [f"{id} is {str(value).lower()}" for id, value in obstacle.values.items()]
-        against = _listed([*values, *map(str, obstacle.relations)])
+        against = listed([*values, *map(str, obstacle.relations)])
         yield f"not possible: {', '.join(wanted)}; but {against}"
 
 
@@ -134,20 +135,15 @@ def _origin_words(problem: ConditionsProblem, origin: GroupOrigin) -> str:
         for id in needed:
             # With its sentences where they are not called the same.
             sentences = problem.conditions[id].sentence_ids
-            stated.append(id if sentences == (id,) else f"{id} (stated by {_listed(sentences)})")
-        parts.append(f"{document} by {_listed(stated)}")
+            stated.append(id if sentences == (id,) else f"{id} (stated by {listed(sentences)})")
+        parts.append(f"{document} by {listed(stated)}")
     if enough:
-        parts.append(f"{_listed(enough)} by the scenario alone")
+        parts.append(f"{listed(enough)} by the scenario alone")
     return f"gives {'; '.join(parts)}"
 
 
 def _way(cause: Cause) -> str:
     return ", ".join(map(str, cause.relations))
-
-
-def _listed(parts: Iterable[str]) -> str:
-    *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def statistics_table(counts: MdcrStatistics) -> "Table":
@@ -160,7 +156,7 @@ def statistics_table(counts: MdcrStatistics) -> "Table":
         cells = [f"{value:,}" for value in values]
         if wholes:
             pairs = zip(values, wholes, strict=True)
-            cells = [f"{value / whole:.1%}" if whole else "-" for value, whole in pairs]
+            cells = [f"{rounded(100 * v / whole, 1)}%" if whole else "-" for v, whole in pairs]
         table.add_row(name, *cells)
 
     questions = [part.questions for part in both]
@@ -182,23 +178,25 @@ def balance_table(balance: AnswerBalance) -> "Table":
     both = (balance, PUBLISHED_BALANCE)
     table = counts_table("", ("this set", "published half"))
 
-    def add(name: str, key: str, format: str) -> None:
-        values = [getattr(part, key) for part in both]
-        table.add_row(name, *("-" if value is None else format.format(value) for value in values))
+    def add(name: str, key: str, digits: int, *, is_share: bool = False) -> None:
+        values = (getattr(part, key) for part in both)
+        factor, sign = (100, "%") if is_share else (1, "")
+        cells = ("-" if v is None else f"{rounded(factor * v, digits)}{sign}" for v in values)
+        table.add_row(name, *cells)
 
-    add("at least one: yes", "at_least_one", "{:.1%}")
-    add("all together: yes", "all_together", "{:.1%}")
-    add("maximum: all of them", "maximum_is_all", "{:.1%}")
+    add("at least one: yes", "at_least_one", 1, is_share=True)
+    add("all together: yes", "all_together", 1, is_share=True)
+    add("maximum: all of them", "maximum_is_all", 1, is_share=True)
     table.add_row("right without reading")
-    add("  yes, yes and all of them", "yes_yes_all", "{:.3f}")
-    add("  best constant answers", "best_constant", "{:.3f}")
+    add("  yes, yes and all of them", "yes_yes_all", 3)
+    add("  best constant answers", "best_constant", 3)
     table.add_row("relations")
     for relation in PUBLISHED_BALANCE.relations:
         counts = (part.relations.get(relation, 0) for part in both)
         table.add_row(f"  {relation}", *(f"{count:,}" for count in counts))
-    add("words of a document", "words", "{:.0f}")
-    add("conditions of a document", "conditions", "{:.1f}")
-    add("documents of a question", "documents", "{:.1f}")
+    add("words of a document", "words", 0)
+    add("conditions of a document", "conditions", 1)
+    add("documents of a question", "documents", 1)
     return table
 
 

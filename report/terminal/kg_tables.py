@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from branchwise.base.numbers import rounded
 from branchwise.base.text import counted, printable
 from branchwise.kg.answers import Match, QueryResult, Term
 from branchwise.kg.names.index import NameReadings
@@ -281,10 +282,8 @@ def _made(world: WorldDescription) -> Iterator[str]:
 
 
 def _language(survey: WorldSurvey) -> Iterator[str]:
-    yield (
-        f"ambiguity: {survey.shared_names:,} names ({survey.share_of_names_shared:.1%} of all) "
-        "are shared"
-    )
+    shared = rounded(100 * survey.share_of_names_shared, 1)
+    yield f"ambiguity: {survey.shared_names:,} names ({shared}% of all) are shared"
     if survey.bearers:
         sizes = ", ".join(f"{size}: {count:,}" for size, count in survey.bearers.items())
         yield f"names by how many share them: {sizes}"
@@ -298,7 +297,7 @@ def _language(survey: WorldSurvey) -> Iterator[str]:
     )
     yield (
         f"sentences, names masked: {language.sentences:,}, of them {language.distinct_sentences:,} "
-        f"different; {language.repeated:.2%} come more than {OFTEN} times"
+        f"different; {rounded(100 * language.repeated, 2)}% come more than {OFTEN} times"
     )
     if language.commonest:
         text, times = language.commonest[0]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from branchwise.base.numbers import rounded
 from branchwise.base.text import printable
 from branchwise.corpora.questions import Question
 from branchwise.report.terminal.cells import counts_table
@@ -76,7 +77,7 @@ def summary(tally: GenerationTally, strayed: Mapping[str, int]) -> Iterator[str]
 
 def accepted(tally: GenerationTally) -> str:
     share = tally.accepted / max(1, tally.tries)
-    return f"{tally.accepted:,} of {tally.tries:,} tries accepted ({share:.1%})"
+    return f"{tally.accepted:,} of {tally.tries:,} tries accepted ({rounded(100 * share, 1)}%)"
 
 
 def _counted(reasons: Mapping[str, int]) -> Iterator[str]:

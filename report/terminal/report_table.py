@@ -226,7 +226,9 @@ def headline(report: StudyReport) -> "Iterator[RenderableType]":
     lost = losses(report, "all")
     for bar in lost.bars if lost else ():
         counts = f"{bar.lost:,} of {bar.gold:,} gold answers missing{bar.where_lost}"
-        lines += [f"{run_name(bar.name)}: {counts}", *filter(None, [bar.caution])]
+        lines.append(f"{run_name(bar.name)}: {counts}")
+    if lost and lost.caution:
+        lines.append(lost.caution)
     for system in report.systems:
         if system.run.costs.cost:
             lines.append(f"{run_name(system.name)}: {usd(system.run.costs.cost)} USD")

@@ -45,7 +45,7 @@ def setting_name(base: Mapping[str, Value], own: Mapping[str, Value]) -> str:
 
 def model_names(specs: Sequence[str]) -> list[str]:
     """A short name for each model, with its server where the models' own names are the same."""
-    return distinct_names(_bounded(_in_short(MODEL, spec, specs), _MAX_VALUE) for spec in specs)
+    return distinct_names(_bounded(in_short(MODEL, spec, specs), _MAX_VALUE) for spec in specs)
 
 
 def _change(key: str, value: Value, before: Value, levels: Sequence[Value]) -> str:
@@ -56,10 +56,10 @@ def _change(key: str, value: Value, before: Value, levels: Sequence[Value]) -> s
     if isinstance(value, Mapping):
         return f"{key}: {_bounded(flat(value) or _brief(key, None), _MAX_VALUE + 20)}"
     is_named = key == "retriever" and value is not None and is_plugin_retriever(str(value))
-    return f"{key}{' ' if is_named else '='}{_bounded(_in_short(key, value, levels), _MAX_VALUE)}"
+    return f"{key}{' ' if is_named else '='}{_bounded(in_short(key, value, levels), _MAX_VALUE)}"
 
 
-def _in_short(key: str, value: Value, levels: Sequence[Value]) -> str:
+def in_short(key: str, value: Value, levels: Sequence[Value]) -> str:
     """A value in short, or as it is written where another of the levels is the same in short."""
     own = _brief(key, value)
     return own if [_brief(key, level) for level in levels].count(own) == 1 else str(value)

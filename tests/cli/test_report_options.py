@@ -56,8 +56,11 @@ def test_another_run_is_the_base(runs: list[Path], tmp_path: Path, type_in: Type
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--base", "tow"), "--base: there is no system 'tow'; did you mean two?"),
-        (("--systems", "ones=A"), "--systems: there is no system 'ones'; did you mean one?"),
+        (("--base", "tow"), "--base: unknown system 'tow'; did you mean 'two'?"),
+        (("--systems", "ones=A"), "--systems: unknown system 'ones'; did you mean 'one'?"),
+        (("--systems", "one=A,twos=B"), "--systems: unknown system 'twos'; did you mean 'two'?"),
+        (("--systems", "three=A"), "unknown system 'three'; known are 'one', 'two'"),
+        (("--systems", "one="), "--systems: 'one=' names no system"),
         (("--systems", "one"), "--systems: 'one' names no system; write base=Baseline"),
         (("--systems", "one=two"), "--systems: two systems would be called 'two'"),
         (("--by", "meta.kinds"), "--by: no question has 'meta.kinds'; did you mean meta.kind?"),
@@ -68,6 +71,13 @@ def test_another_run_is_the_base(runs: list[Path], tmp_path: Path, type_in: Type
         (("--subset", "hard", "--csv", "C"), "--subset: unknown subset 'hard'; known"),
         (("--metrics", "strict_rc", "--csv", "C"), "unknown metric 'strict_rc'; did you mean"),
         (("--latex", "t.tex", "--width", "8"), "--width: '8' is not a width of a table"),
+        (("--latex", "C", "--latex", "D"), "--latex: is given twice; keep one"),
+        (("--subset", "all", "--figures", "C"), "--subset chooses of the tables of files"),
+        (("--tables", "results", "--figures", "C"), "--figures: there is no figure of the chosen"),
+        (
+            ("--tables", "results", "--metrics", "precision_answered", "--csv", "C"),
+            "--tables: results holds nothing of the chosen metrics and questions; leave it out",
+        ),
     ],
 )
 def test_what_there_is_not_is_refused_in_one_line(
@@ -161,3 +171,22 @@ def test_runs_of_a_study_have_its_systems_names(questions, tmp_path, type_in):
     known = {one["name"] for one in json.loads((tmp_path / "S/study.json").read_text())["systems"]}
     assert {one["name"] for one in json.loads(out)} == known
     assert known != {path.name for path in made}
+
+
+def test_systems_are_renamed_by_names_with_commas_and_signs(questions, tmp_path, type_in):
+    study = tmp_path / "s.yaml"
+    study.write_text(
+        f"name: s\nquestions: {questions}\nbase: {{model: offline}}\ndesign: factorial\n"
+        "factors: {max_turns: [3, 4], expansion: [false, true]}\n"
+    )
+    code, _, error = type_in("ablate", study, "--out", tmp_path / "S")
+    assert code == 0, error
+    names = "max_turns=4, +expansion=Both, really, max_turns=4=Four,base=k=3"
+    options = ("--systems", names, "--csv", tmp_path / "C")
+    code, _, error = type_in("report", tmp_path / "S", *options)
+    assert code == 0, error
+    systems = [row["system"] for row in rows_of(tmp_path / "C", "systems")]
+    assert systems == ["k=3", "Four", "'+expansion", "Both, really"]
+    # A level goes by the name of the system that changes nothing else.
+    effects = {row["effect"] for row in rows_of(tmp_path / "C", "effects")}
+    assert effects == {"Four", "'+expansion", "Four × +expansion"}

@@ -1,5 +1,7 @@
 """Numbers and money as every output prints them."""
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from branchwise.base.numbers import (
     number,
     p_value,
     percent,
+    rounded,
     short_count,
     signed,
     times,
@@ -23,7 +26,7 @@ def test_numbers_are_printed_as_papers_print_them():
         ".50", "-.50", "1.00", "-1.25", ".00", "1.00", "12.30",
     ]  # fmt: skip
     assert [signed(v) for v in (0.5, -0.5, 0.0, 0.001, -0.0)] == [
-        "+.50", "-.50", "±.00", "+.00", "±.00",
+        "+.50", "-.50", "±.00", ".00", "±.00",
     ]  # fmt: skip
     assert signed(0.0834, 3) == "+.083"
     assert number(3.4, 0) == "3"
@@ -32,9 +35,28 @@ def test_numbers_are_printed_as_papers_print_them():
     ]  # fmt: skip
 
 
-def test_a_negative_value_that_rounds_to_zero_keeps_its_sign() -> None:
-    assert [number(v) for v in (-0.001, 0.005, -0.4)] == ["-.00", ".01", "-.40"]
+def test_zero_has_no_sign() -> None:
+    assert [number(v) for v in (-0.001, 0.005, -0.4)] == [".00", ".01", "-.40"]
+    assert (signed(-0.001), interval(-0.0049, 0.18)) == (".00", "[.00, .18]")
     assert number(None) == "–"
+
+
+def test_halves_are_rounded_away_from_zero_in_every_form() -> None:
+    # Of these floats .475, .575 and .285 lie below the decimal, the difference above it.
+    values = (0.475, 0.575, 0.375, 0.285, 0.025, 0.475 - 0.5, -0.025)
+    assert [number(v) for v in values] == [".48", ".58", ".38", ".29", ".03", "-.03", "-.03"]
+    assert [percent(*of) for of in ((19, 40), (23, 40), (1, 40))] == ["48%", "58%", "3%"]
+    assert (count(7.25), usd(0.00125), times(12.25)) == ("7.3", ".0013", "×12.3")
+    assert (short_count(12_250), p_value(0.0125)) == ("12.3k", "p = .013")
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(1, 2000), st.integers(0, 4))
+def test_a_quotient_is_rounded_as_its_exact_value(part: int, whole: int, digits: int) -> None:
+    scaled = abs(Fraction(part, whole)) * 10**digits
+    assert rounded(abs(part) / whole, digits).replace(".", "").lstrip("0") == str(
+        (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
+    ).lstrip("0")
+    assert rounded(part / whole, digits).lstrip("-") == rounded(abs(part) / whole, digits)
 
 
 def test_an_interval_has_both_ends_or_is_nothing() -> None:

@@ -320,13 +320,13 @@ def test_effect_and_interval_come_first_and_p_last():
     )
 
 
-def test_a_loss_has_its_sign_and_what_is_left_out_is_said():
+def test_a_loss_that_rounds_to_zero_has_no_sign_and_what_is_left_out_is_said():
     line = summary_line(
         difference(
             difference=-0.004, low=-0.02, high=0.012, left_out=LeftOutQuestions(unscored_both=3)
         )
     )
-    assert "-.00 [-.02, .01]" in line
+    assert " .00 [-.02, .01]" in line
     assert line.endswith("n = 120; left out: 3 unscored in both)")
 
 

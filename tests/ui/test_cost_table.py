@@ -55,7 +55,7 @@ def test_roles_stand_under_each_other_with_their_sum_and_the_mean() -> None:
     assert rows(text, "agent")[0][1:] == ["5", "1.00M", "0", "200k", "150k", "12.5", ".2000"]
     assert rows(text, "extractor")[0][1:] == ["40", "40.0k", "0", "2,000", "0", "30", ".0050"]
     assert rows(text, "all")[0][1:] == ["45", "1.04M", "0", "202k", "150k", "42.5", ".2050"]
-    assert rows(text, "per item")[0][2:] == ["22.5", "520k", "0", "101k", "75.0k", "21.2", ".1025"]
+    assert rows(text, "per item")[0][2:] == ["22.5", "520k", "0", "101k", "75.0k", "21.3", ".1025"]
     assert "items 2, 1 of them failed · agent and extractor openai:gpt-6-luna" in one_line(text)
     assert "as of 2026-11-21" in one_line(text)
     assert "no price" not in text

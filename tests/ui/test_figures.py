@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.report.figures.changes import change_figures
 from branchwise.report.figures.drawing import (
     add_legend,
     legend_height,
@@ -20,7 +21,7 @@ from branchwise.report.figures.drawing import (
 from branchwise.report.figures.files import figure_files
 from branchwise.report.figures.lines import Lines, Series, draw_lines
 from branchwise.report.study_report import StudyReport
-from support.ui.report_cases import BASE, EXTRACTED, factorial, make_report
+from support.ui.report_cases import BASE, EXTRACTED, Case, factorial, make_report
 from support.ui.svg_figures import svg_files
 
 pytestmark = pytest.mark.slow
@@ -126,7 +127,9 @@ def test_any_name_shows_as_text() -> None:
 
 def test_a_figure_without_anything_to_show_is_left_out(report: StudyReport) -> None:
     alone = set(svg_files(make_report([BASE])))
-    assert alone == {f"{name}.svg" for name in NAMES if name != "changes"} | {"captions.txt"}
+    # Every question took two calls.
+    left_out = ("changes", "recall-by-calls")
+    assert alone == {f"{name}.svg" for name in NAMES if name not in left_out} | {"captions.txt"}
     systems = tuple(replace(s, run=replace(s.run, analysis=None)) for s in report.systems)
     sentences = set(svg_files(replace(report, systems=systems)))
     assert sentences == {"changes.svg", "cost.svg", "captions.txt"}
@@ -168,3 +171,33 @@ def test_a_legend_is_no_wider_than_the_figure(letters: int) -> None:
 def test_effects_of_a_factorial_study_are_drawn() -> None:
     svg = figure_files(make_report(factorial()))["effects.svg"]
     assert {"+expansion", "+extraction", "effect", "strict R"} <= {*texts(svg)}
+
+
+def test_figures_are_of_the_chosen_tables_and_metrics() -> None:
+    study = make_report(factorial())
+    chosen = figure_files(study, ["effects", "missing"], ["strict_em"])
+    assert {name.partition(".")[0] for name in chosen} == {"effects", "errors", "captions"}
+    panels = {"strict P", "strict R", "strict EM"}
+    assert panels & {*texts(chosen["effects.svg"])} == {"strict EM"}
+    # The other figures show the main metric, strict recall.
+    assert "cost.svg" not in figure_files(study, (), ["strict_em"])
+    assert figure_files(study, ["results"]) == {}
+
+
+def test_metrics_that_are_the_same_for_every_question_share_a_panel() -> None:
+    gold = (("q1", {"default": ["Mann"]}, 2), ("q2", {"default": ["Nolan"]}, 2))
+    right = {"q1": {"default": ["Mann"]}, "q2": {"default": ["Nolan"]}}
+    seen = {"Mann": 1, "Nolan": 1}
+    cases = (Case("base", {"q1": right["q1"]}, seen), Case("better", right, seen))
+    study = make_report(cases, questions=gold)
+    (change,) = change_figures(study)
+    assert change.title == (
+        "Strict precision, strict recall and strict EM: change against the base"
+    )
+    assert study.alike_notes == (
+        "Strict P, strict R and strict EM are the same for every question.",
+    )
+    # Both questions have one branch: a bin is no comparison.
+    files = figure_files(study, ["changes", "by-branches", "by-steps"])
+    assert {name.partition(".")[0] for name in files} == {"changes", "captions"}
+    assert study.alike_notes[0] in files["captions.txt"].decode()

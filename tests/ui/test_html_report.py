@@ -18,7 +18,15 @@ from branchwise.report.html.page import render_html
 from branchwise.report.study_report import SystemReport, study_report
 from support.ui.hostile import SHOWN, hostile_report
 from support.ui.page_reading import Page, words
-from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report, two_models
+from support.ui.report_cases import (
+    BASE,
+    EXPANDED,
+    EXTRACTED,
+    Case,
+    factorial,
+    make_report,
+    two_models,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +46,29 @@ def test_the_summary_says_each_change_with_its_interval_and_what_it_costs():
     change = "strict recall on ambiguous questions +.50 [-1.62, 2.62] (p = .500, n = 2)"
     assert f"+expansion: {change}, cost ×2.00" in told
     assert "5 of 9 gold answers are missing: 60% left out by the agent, 40% never retrieved" in told
+
+
+def test_a_factorial_study_begins_with_what_its_factors_are_worth() -> None:
+    told = words(Page(render_html(make_report(factorial()))).text)
+    # Of q1 and q3, by hand: 5/6 and 1/3 with t(.975, 1) = 12.71.
+    effect = "+expansion: strict recall on ambiguous questions +.58 [-2.59, 3.76] (p = 1 after Holm"
+    assert told.index(effect) < told.index("base is the base that the others are compared with")
+    assert told.index(effect) < told.index("Against it, question by question")
+    # Further metrics stand with the effects alone.
+    assert told.count("strict precision on ambiguous questions") == 2
+
+
+def test_the_summary_says_once_what_holds_of_all() -> None:
+    gold = tuple((f"q{n}", {"default": ["Mann"]}, 2) for n in range(3))
+    cases = [Case(name, {}, {"Mann": 1}) for name in ("base", "one", "two")]
+    report = make_report(cases, questions=gold)
+    told = words(Page(render_html(report)).text)
+    same = "Strict P, strict R and strict EM are the same for every question."
+    assert told.count(same) == 1
+    summary = told.partition("How to read this")[0]
+    assert "strict recall" in summary
+    assert "strict precision" not in summary
+    assert "strict EM ." not in summary
 
 
 def test_generated_questions_are_not_passed_off_as_the_benchmarks():

@@ -197,6 +197,11 @@ def test_a_single_run_has_no_changes_and_a_task_of_sentences_no_losses(report: S
 def test_systems_say_what_they_change_and_how_their_items_ended(report: StudyReport) -> None:
     found = row(table(report, "systems"), "+extraction")
     assert found["changes"] == "extraction: on, tools: local_retriever + wikisparql"
+    base = row(table(report, "systems"), "base")
+    assert base["changes"] == "expansion: off, extraction: off, tools: default"
+    at = {"model": "openai:large-1@http://127.0.0.1:8811/v1"}
+    large = make_report([BASE, replace(EXPANDED, changes=at)])
+    assert row(table(large, "systems"), "+expansion")["changes"] == "model: large-1"
     assert (found["items"], found["answered"], found["failed"]) == (4, 2, 1)
 
 
@@ -217,27 +222,37 @@ def test_questions_are_in_bins_by_their_own_meta() -> None:
     assert bins_of(analysis.places("meta.domain")) == {"ape": {"q3"}, "film": {"q1", "q2"}}
 
 
-def test_levels_are_named_as_the_systems_that_change_nothing_else() -> None:
-    def record(name: str, setting: str, **changes: object) -> SystemRecord:
-        own = {
-            "set": "q",
-            "slug": "s",
-            "changes": changes,
-            "system": {},
-            "digest": "",
-            "base": "base",
-        }
-        return SystemRecord(name=name, setting=setting, model="m", **own)  # type: ignore[arg-type]
+def record(name: str, setting: str, system: object = None, **changes: object) -> SystemRecord:
+    own = {"set": "q", "slug": "s", "changes": changes, "digest": "", "base": "base"}
+    return SystemRecord(name=name, setting=setting, model="m", system=system or {}, **own)  # type: ignore[arg-type]
 
+
+def test_levels_are_named_as_the_systems_that_change_nothing_else() -> None:
+    tools, at = ("local_retriever", "wikisparql"), "@http://127.0.0.1:8811/v1"
     records = [
-        record("base", "base"),
-        record("tools", "tools: +wikisparql", tools=("local_retriever", "wikisparql")),
-        record("gpt", "base", model="openai:gpt-6"),
-        record("both", "tools: +wikisparql, k=9", tools=("local_retriever", "wikisparql"), k=9),
+        record("base", "base", {"model": f"openai:small-1{at}", "k": 3}),
+        record("Tools", "tools: +wikisparql", tools=tools),
+        record("model=large-1", "base", model=f"openai:large-1{at}"),
+        # No system changes k alone; the model is in several systems.
+        record("both", "tools: +wikisparql, k=9", tools=tools, k=9),
+        record("two", "k=9", model=f"openai:large-1{at}", k=9),
     ]
     assert factor_levels(records) == {
         "base": {},
-        "tools": {"tools": "tools: +wikisparql"},
-        "gpt": {"model": "model=gpt-6"},
-        "both": {"tools": "tools: +wikisparql", "k": "k=9"},
+        "Tools": {"tools": "Tools"},
+        "model=large-1": {"model": "model=large-1"},
+        "both": {"tools": "Tools", "k": "k=9"},
+        "two": {"model": "model=large-1", "k": "k=9"},
     }
+    # Without a system of the model alone it has the same short name.
+    assert factor_levels([records[0], records[4]])["two"] == {"model": "model=large-1", "k": "k=9"}
+
+
+def test_levels_of_several_models_are_named_by_the_setting() -> None:
+    records = [
+        record("small-1", "base"),
+        record("small-1, k=9", "k=9", k=9),
+        record("large-1", "base"),
+        record("large-1, k=9", "k=9", k=9),
+    ]
+    assert factor_levels(records)["large-1, k=9"] == {"k": "k=9"}

@@ -11,9 +11,12 @@ const make = (tag, attributes = {}, ...children) => {
 // Text from outside, on its own so that its direction does not turn what is beside it.
 const said = (text) => make("bdi", {}, text);
 
-// As papers print it: .43, 1.00.
-const number = (value) =>
-  value === null ? "–" : value.toFixed(2).replace(/^(-?)0\./, "$1.");
+// As papers print it: .43, 1.00; halves away from zero, as in the tables.
+const number = (value) => {
+  if (value === null) return "–";
+  const hundredths = Math.sign(value) * Math.round(100 * Math.abs(value) + 1e-6);
+  return (hundredths / 100).toFixed(2).replace(/^(-?)0\./, "$1.");
+};
 
 const average = (values) => {
   const known = values.filter((value) => value !== null);

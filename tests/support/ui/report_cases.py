@@ -90,7 +90,7 @@ EXPANDED = Case(
     {**SEEN, "Reynolds": 3},
     calls=3,
     tokens=2_000_000,
-    changes={"expansion": True},
+    changes={"expand": True},
 )
 """Strict P, R, EM: q1 1, 1, 1; q2 1, 1, 1; q3 1, 2/3, 0; q4 1, 1, 1."""
 EXTRACTED = Case(
@@ -100,7 +100,7 @@ EXTRACTED = Case(
     frozenset({"Pacino", "Guillermin"}),
     model="openai:local@http://localhost:8000/v1",
     failed=frozenset({"q4"}),
-    changes={"extraction": True, "tools": ["local_retriever", "wikisparql"]},
+    changes={"extract": True, "tools": ["local_retriever", "wikisparql"]},
 )
 """Of unknown cost; q4 failed."""
 
