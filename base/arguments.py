@@ -29,7 +29,12 @@ def typed_arguments(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name, given in signature.bind(*args, **kwargs).arguments.items():
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            remedy = f"its parameters are {', '.join(signature.parameters)}"
+            raise InputError(str(error), where=function.__name__, remedy=remedy) from None
+        for name, given in bound.arguments.items():
             for value in given if name in several else (given,):
                 if not _fits(value, allowed[name]):
                     names = [_name(cls) for cls in allowed[name] if cls is not types.NoneType]
@@ -70,6 +75,6 @@ def _fits(value: Any, classes: tuple[type, ...]) -> bool:
 
 def _name(cls: type) -> str:
     """A collection is called as what is mostly given for it."""
-    if cls is Mapping:
-        return "dict"
+    if cls in (Mapping, Callable):
+        return "dict" if cls is Mapping else "function"
     return "list" if cls in (Collection, Iterable, Sequence) else cls.__name__

@@ -23,11 +23,18 @@ class InputError(Exception):
     """
 
     def __init__(self, what: str, *, where: str | None = None, remedy: str | None = None) -> None:
-        self.what, self.where = _cut(what), where and _cut(where)
-        self.remedy = remedy and _cut(remedy)
-        what, where, remedy = self.what, self.where, self.remedy
+        super().__init__()
+        self._tell(_cut(what), where and _cut(where), remedy and _cut(remedy))
+
+    def put(self, words: Callable[[str], str]) -> None:
+        """Say the same in other words."""
+        where, remedy = self.where and words(self.where), self.remedy and words(self.remedy)
+        self._tell(words(self.what), where, remedy)
+
+    def _tell(self, what: str, where: str | None, remedy: str | None) -> None:
+        self.what, self.where, self.remedy = what, where, remedy
         parts = f"{where}: {what}" if where else what
-        super().__init__(" ".join(f"{parts}; {remedy}".split() if remedy else parts.split()))
+        self.args = (" ".join(f"{parts}; {remedy}".split() if remedy else parts.split()),)
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows instead of our frames, which say nothing of an input."""

@@ -5,13 +5,25 @@
 >>> print(branchwise.score(run).aggregates["all"]["strict_recall"].mean)
 """
 
+import functools
 from typing import TYPE_CHECKING, Any
 
+from branchwise.base.python_words import told_in_python
 from branchwise.base.registry import FILLED_BY
 
 if TYPE_CHECKING:
-    from branchwise.api import ablate, ask, compare, merge, resume, run, score
+    from branchwise.api import (
+        ablate,
+        ask,
+        compare,
+        merge,
+        open_run,
+        resume,
+        run,
+        score,
+    )
     from branchwise.base.plugins.call import RunContext
+    from branchwise.corpora.build import build_corpus, build_index
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.plugin_retriever import retriever
@@ -53,11 +65,14 @@ __all__ = [
     "__version__",
     "ablate",
     "ask",
+    "build_corpus",
+    "build_index",
     "compare",
     "load_questions",
     "merge",
     "metric",
     "node",
+    "open_run",
     "resume",
     "retriever",
     "run",
@@ -68,8 +83,9 @@ __all__ = [
 FILLED_BY.append("branchwise.eval.tasks")
 
 _HOMES = {
-    "api": ("ablate", "ask", "compare", "merge", "resume", "run", "score"),
+    "api": ("ablate", "ask", "compare", "merge", "open_run", "resume", "run", "score"),
     "base.plugins.call": ("RunContext",),
+    "corpora.build": ("build_corpus", "build_index"),
     "corpora.folder": ("Corpus",),
     "corpora.loaders": ("load_questions",),
     "corpora.plugin_retriever": ("retriever",),
@@ -86,6 +102,13 @@ _HOMES = {
 }
 
 
+_TOLD = ("api", "corpora.build", "corpora.loaders")
+"""What commands call, too: here its errors name parameters, not options."""
+
+
+_told = functools.cache(told_in_python)
+
+
 def __dir__() -> list[str]:
     return __all__
 
@@ -100,5 +123,6 @@ def __getattr__(name: str) -> Any:
         if name in names:
             import importlib
 
-            return getattr(importlib.import_module(f"branchwise.{home}"), name)
+            value = getattr(importlib.import_module(f"branchwise.{home}"), name)
+            return _told(value) if home in _TOLD else value
     raise AttributeError(f"module 'branchwise' has no attribute {name!r}")

@@ -19,6 +19,13 @@ from branchwise.base.arguments import typed_arguments
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.keys import Keys
 from branchwise.base.process import run_blocking
+from branchwise.compared import (
+    ComparedRuns,
+    ComparedSets,
+    compare_runs,
+    compare_studies,
+    compared_study,
+)
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import Question, QuestionSet
@@ -27,13 +34,9 @@ from branchwise.graphs.system import System
 from branchwise.report.terminal.progress import RunProgress, StudyProgress
 from branchwise.results import (
     AskResult,
-    ComparedRuns,
-    ComparedSets,
     RunResult,
     ScoreResult,
     StudyResult,
-    compare_runs,
-    compared_study,
     scored_run,
 )
 from branchwise.runs import experiment
@@ -48,11 +51,13 @@ from branchwise.runs.options import (
     RunOptions,
     ScoreOptions,
     StudyOptions,
+    listed_metrics,
 )
-from branchwise.runs.runner import Observer
+from branchwise.runs.runner import Observer, RunState
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
-from branchwise.runs.store import open_run
+from branchwise.runs.store import open_run as open_store
 from branchwise.runs.store.merging import merge_runs
+from branchwise.runs.studies.folder import StudyFolder
 from branchwise.runs.studies.running import StudyDesign, StudyObserver, StudyPace, run_study
 from branchwise.runs.studies.schema import load_study
 from branchwise.runs.studies.several import continued_design, is_study
@@ -134,10 +139,12 @@ def run(
     run stopped: `run.state` says which. The fields of `options` and `scoring` may be given by name:
     `run(questions, system, limit=20, matcher="llm")`. `ids`: these questions only. `progress`: show
     a bar (in a notebook a line that changes, else lines); `observer`: told of each item that ends,
-    instead of that. A list of paths and loaded sets is several sets: a study with a run for each,
+    instead of that. A list of sets (paths, loaded ones, lists of rows, frames), or a
+    dict of them by name, is several: a study with a run for each,
     which goes on where `out` holds it already (`StudyResult`). Raises InputError before any work.
     """
     of, scored = options or RunOptions(), scoring or ScoreOptions()
+    ids = None if ids is None else tuple(map(str, ids))
     if (sets := several_sets(questions)) is not None:
         folder, named = Path(out) if out else experiment.new_folder(), (fields, separator)
         design = sets_design(sets, system, of, scored, folder, named, ids)
@@ -205,7 +212,7 @@ def resume(
         moved |= {"model": model, "expander": expander, "extractor": extractor}
         design = continued_design(path, moved, Keys(keys or {}), headers)
         return _study(design, path, of, observer, progress=progress, retry_failed=retry_failed)
-    with closing(open_run(path)) as reader:
+    with closing(open_store(path)) as reader:
         counts, begun = reader.progress(), reader.meta
         again = counts["failed"] + len(reader.cut_items()) if retry_failed else 0
     priced = of.priced if of.prices else prices_of(path)
@@ -235,6 +242,19 @@ def resume(
             on=of.place,
         )
     return RunResult.of(made)
+
+
+@typed_arguments
+def open_run(path: Run | Path | str) -> RunResult:
+    """A run, or study (`StudyResult`), as it is: nothing is continued, and nothing that it searched
+    need be there. Raises InputError for what is no run."""
+    path = run_folder(path)
+    if not is_study(path):
+        return RunResult(path, state_of(path))
+    states = [state_of(run) for _, run in StudyFolder.open(path).runs()]
+    rows = ((state.done, state.failed, state.pending) for state in states)
+    counts = (sum(each) for each in zip(*rows, strict=True))
+    return StudyResult(path, RunState(*counts))
 
 
 @typed_arguments
@@ -307,19 +327,25 @@ def score(
 
 
 @typed_arguments
-def compare(base: Run | Path | str, *others: Run | Path | str) -> ComparedRuns:
-    """Runs beside a base, question by question: differences with intervals and corrected tests.
+def compare(
+    base: Run | Path | str, *others: Run | Path | str, metrics: Any = ()
+) -> ComparedRuns | ComparedSets:
+    """Runs beside a base, question by question: differences with intervals and corrected tests;
+    results over several sets set by set.
 
-    Scores that were not saved are made of names alone; nothing is asked, and nothing is written.
+    `metrics`: further ones, as for `score`, beside those that the runs were begun with. Scores that
+    were not saved are made of names alone; nothing is asked, and nothing is written.
     Raises InputError where the runs cannot be compared.
     """
-    return compare_runs([run_folder(run) for run in (base, *others)])
+    paths = [run_folder(run) for run in (base, *others)]
+    of = compare_studies if len(paths) > 1 and all(map(is_study, paths)) else compare_runs
+    return of(paths, listed_metrics(metrics))
 
 
 @_with_options(StudyOptions)
 @typed_arguments
 def ablate(
-    study: Path | str,
+    study: Path | str | Mapping[str, Any],
     options: StudyOptions | None = None,
     *,
     out: Path | str | None = None,
@@ -332,6 +358,8 @@ def ablate(
     `out` (default: `studies/` and its name), and compare each with its model's base, in each set
     where it has several.
 
+    `study`: the file, or its keys and values as a dict, in which `questions` (or a set's `source`)
+    may be rows or loaded questions.
     Blocks until every item has ended or the study stopped, of which it warns. Scores that need a
     model are made. `max_requests`: at a time, to one model server. Raises InputError before any
     work.

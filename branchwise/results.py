@@ -4,40 +4,28 @@ all), tables in a notebook."""
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from branchwise.base.arguments import typed_arguments
-from branchwise.base.errors import InputError, StoppedWarning, did_you_mean, require, warn
-from branchwise.base.keys import Keys
+from branchwise.base.errors import InputError, StoppedWarning, warn
+from branchwise.base.frames import frame_of
 from branchwise.base.numbers import number
-from branchwise.base.text import counted, cut, printable
+from branchwise.base.text import counted, printable
 from branchwise.corpora.questions import Question
-from branchwise.eval.comparison import Comparison, ScoreDifference
 from branchwise.eval.errors.labels import label_words
 from branchwise.eval.scores import Scores
-from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.outcome import Outcome
-from branchwise.report.joined import JoinedReport
-from branchwise.report.run_folders import report_of_runs
-from branchwise.report.study_report import StudyReport
 from branchwise.report.table import Table, TableColumn
-from branchwise.report.tables.changes import changes_table
-from branchwise.report.tables.joined import joined_tables
-from branchwise.report.tables.results import results_tables, scores_table
+from branchwise.report.tables.results import scores_table, shown_metrics
 from branchwise.report.terminal.report_table import drawn
 from branchwise.runs.costs.prices import prices_of
 from branchwise.runs.experiment import Run, state_of
 from branchwise.runs.runner import INTERRUPTED, RunState
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
-from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.store import open_run
 from branchwise.runs.studies.folder import StudyFolder
-from branchwise.runs.studies.names import distinct_names
-from branchwise.runs.studies.running import StudyRun
 from branchwise.ui.fragments import tables_html, trace_html
 from branchwise.ui.traces.plain import gold_lines, trace_lines
 from branchwise.ui.traces.runs import RunView
@@ -49,7 +37,6 @@ if TYPE_CHECKING:
 WIDTH = 100
 _MOST_QUESTIONS = 50
 """Rows of a run that a notebook shows."""
-_MOST_RUNS = 8
 
 
 class RunResult(Run):
@@ -57,7 +44,7 @@ class RunResult(Run):
 
     @classmethod
     def of(cls, run: Run) -> Self:
-        _warn_of_stop(run.path, run.state, f"branchwise.resume({str(run.path)!r})")
+        warn_of_stop(run.path, run.state, f"branchwise.resume({str(run.path)!r})")
         return cls(run.path, run.state, run.restraints)
 
     @typed_arguments
@@ -69,11 +56,12 @@ class RunResult(Run):
         with closing(RunView.open(self.path)) as view:
             row = view.find(question, epoch)
             if row is None:
+                first = min(view.count, 3)
                 raise InputError(
                     f"no item has the id {question[:60]!r}"
                     + (f" in epoch {epoch}" if epoch else ""),
                     where=str(self.path),
-                    remedy=f"ids are listed by: branchwise trace {self.path} --print",
+                    remedy=f"the first are {', '.join(view.line(n).id for n in range(first))}",
                 )
             return QuestionTrace(view.trace(row), self.path.name)
 
@@ -133,7 +121,10 @@ class QuestionTrace:
 
     def __str__(self) -> str:
         trace = self.trace
-        return "\n".join((*trace_lines(trace.events), *gold_lines(trace.gold, trace.gold_set)))
+        lost = [f"  {a.text}: {a.why}" for b in trace.branches for a in b.gold if a.why]
+        gold = gold_lines(trace.gold, trace.gold_set)
+        words = [*map(printable, lost)]
+        return "\n".join((*trace_lines(trace.events), *gold, *(["lost", *words] if lost else ())))
 
     def _repr_html_(self) -> str:
         return trace_html(self.trace, self.words)
@@ -171,31 +162,37 @@ class ScoreResult(Scores):
     @classmethod
     def of(cls, scores: Scores, questions: Iterable[Question]) -> Self:
         by_id = {question.id: question for question in questions}
+        # A mean, read by itself, does not say so.
+        for line in scores.failures.lines:
+            warn(line)
         return cls(scores.scorer, scores.counts, scores.aggregates, scores.items, by_id)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A flat record for each item: its id, epoch, question, whether that is ambiguous, what its
-        data set says of it (`meta.KEY`), and every metric."""
+        """A flat record for each item, in the set's order: its id, epoch, question, whether that is
+        ambiguous, its gold answers, what its data set says of it (`meta.KEY`), every metric."""
+        places = {id: place for place, id in enumerate(self.asked)}
         return [
             {
                 "id": item.id,
                 "epoch": item.epoch,
                 "question": (question := self.asked[item.id]).question,
                 "ambiguous": item.ambiguous,
+                "gold": [answer.text for branch in question.branches for answer in branch.answers],
                 **{f"meta.{key}": value for key, value in question.meta.items()},
                 **item.metrics,
             }
-            for item in self.items
+            for item in sorted(self.items, key=lambda item: (places[item.id], item.epoch))
         ]
 
     def to_pandas(self) -> "DataFrame":
         """`rows` as a data frame. Raises InputError without pandas."""
-        return _frame(self.rows())
+        return frame_of(self.rows())
 
     def __repr__(self) -> str:
-        headline = self.scorer.scored_task.headline
-        means = (f"{m.title} {number(self.mean(m.key, 'all').mean, m.digits)}" for m in headline)
-        return f"<Scores of {self._counted}: {', '.join(means)}>"
+        metrics = shown_metrics(self.scorer)
+        means = (f"{m.title} {number(self.mean(m.key, 'all').mean, m.digits)}" for m in metrics)
+        told = f"<Scores of {self._counted}: {', '.join(means)}>"
+        return "\n".join([told, *self.failures.lines])
 
     @property
     def _counted(self) -> str:
@@ -203,7 +200,7 @@ class ScoreResult(Scores):
         return f"{counts.items} items, {counts.answered} answered, {counts.failed} failed"
 
     def __str__(self) -> str:
-        return f"{_as_text([scores_table(self)])}\n{self._counted}"
+        return "\n".join([as_text([scores_table(self)]), self._counted, *self.failures.lines])
 
     def _repr_html_(self) -> str:
         return tables_html([scores_table(self)], words=[self._counted])
@@ -264,144 +261,13 @@ class StudyScores(dict[str, ScoreResult]):
         return tables_html([replace(scores_table(own), title=name) for name, own in self.items()])
 
 
-class ComparedRuns:
-    """Runs beside the first, which is the base: means, and differences with intervals and tests.
-
-    `report`: everything that `branchwise report` knows of them.
-    """
-
-    def __init__(self, report: StudyReport) -> None:
-        self.report = report
-
-    @property
-    def comparisons(self) -> Mapping[str, Comparison]:
-        """By name each run's differences to the base."""
-        return self.report.comparisons
-
-    def difference(
-        self, metric: str, subset: str = "all", run: str | None = None
-    ) -> ScoreDifference:
-        """One difference to the base; `run` may be left out where only one is compared.
-
-        Raises InputError for a run, metric or subset that was not compared.
-        """
-        names = list(self.comparisons)
-        if run is None and len(names) == 1:
-            [run] = names
-        if run is None or run not in self.comparisons:
-            raise InputError(f"run: {run!r} is not compared", remedy=f"one of {', '.join(names)}")
-        try:
-            return self.comparisons[run].find(metric, subset)
-        except KeyError:
-            differences = self.comparisons[run].differences
-            metrics = list(dict.fromkeys(difference.metric for difference in differences))
-            subsets = dict.fromkeys(
-                difference.subset for difference in differences if difference.metric == metric
-            )
-            raise InputError(
-                f"{metric[:60]!r} on {subset[:60]!r} is not compared",
-                remedy=did_you_mean(subset, subsets)
-                if subsets
-                else did_you_mean(metric, metrics, most=2, cutoff=0.5),
-            ) from None
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A flat record for each run, metric and subset."""
-        return [
-            {"run": name, "against": self.report.systems[0].name, **difference.to_json()}
-            for name, compared in self.comparisons.items()
-            for difference in compared.differences
-        ]
-
-    def to_pandas(self) -> "DataFrame":
-        """`rows` as a data frame. Raises InputError without pandas."""
-        return _frame(self.rows())
-
-    @cached_property
-    def _tables(self) -> Sequence[Table]:
-        keys = ["system", "subset", "n", *(metric.key for metric in self.report.compared)]
-        return results_tables(self.report)[0].with_columns(keys), changes_table(self.report)
-
-    def __repr__(self) -> str:
-        """The main metric's difference of each run, and what must be kept in mind of them."""
-        metric = self.report.task.main.key
-        lines = [f"{n}: {c.find(metric)}" for n, c in self.comparisons.items()]
-        lines[_MOST_RUNS:] = [f"... and {len(lines) - _MOST_RUNS} more"] * (len(lines) > _MOST_RUNS)
-        told = (f"<Comparison with {self.report.base_words}>", *lines, *self.report.cautions)
-        return "\n".join(cut(printable(line), WIDTH) for line in told)
-
-    def __str__(self) -> str:
-        return "\n".join([_as_text(self._tables), *map(printable, self.report.cautions)])
-
-    def _repr_html_(self) -> str:
-        return tables_html(self._tables, [self.report.systems[0].name], words=self.report.cautions)
-
-
-def compare_runs(paths: Sequence[Path]) -> ComparedRuns:
-    """Saved scores are read, others are made of names alone; nothing is asked, nothing written.
-
-    Raises InputError where fewer than two are given, or they cannot be compared.
-    """
-    if len(paths) < 2:
-        raise InputError("compare needs two runs", remedy="branchwise.compare(base, other)")
-    names = distinct_names(path.resolve().name for path in paths)
-    scored = [
-        score_answers(path, ScoringSettings(None, prices_of(path), asks=False, saves=False))
-        for path in paths
-    ]
-    return ComparedRuns(report_of_runs([*zip(names, scored, strict=True)]))
-
-
-class ComparedSets(dict[str, ComparedRuns]):
-    """By the set's name what the systems of a study change; `tables`: all its sets together."""
-
-    def __init__(self, by_set: Mapping[str, ComparedRuns]) -> None:
-        super().__init__(by_set)
-        systems = {name: compared.report.systems for name, compared in by_set.items()}
-        self.tables = joined_tables(JoinedReport.of(systems))
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{name}: {compared!r}" for name, compared in self.items())
-
-    def __str__(self) -> str:
-        return "\n\n".join([*(f"{n}\n{c}" for n, c in self.items()), _as_text(self.tables)])
-
-    def _repr_html_(self) -> str:
-        sets = (f"<h3>{escape(name)}</h3>{c._repr_html_()}" for name, c in self.items())
-        return "".join([*sets, tables_html(self.tables)])
-
-
-def compared_study(
-    made: StudyRun, choice: ScoringChoice, keys: Keys
-) -> ComparedRuns | ComparedSets:
-    """The systems of a study, those that have not ended as far as they are. Scores are saved."""
-    _warn_of_stop(made.folder.path, made.state, "branchwise.ablate, called again,")
-    asked, record = choice if choice.asks else None, made.folder.record
-    by_set: dict[str, list[tuple[str, ScoredAnswers]]] = {}
-    for name, path, of in made.folder.by_set():
-        settings = ScoringSettings(asked, prices_of(path), keys=keys)
-        by_set.setdefault(of, []).append((name, score_answers(path, settings)))
-    compared = {}
-    for of, scored in by_set.items():
-        records = [each for each in record.systems if of in ("", each.set)]
-        compared[of] = ComparedRuns(report_of_runs(scored, of or record.name, records))
-    return compared[""] if "" in compared else ComparedSets(compared)
-
-
-def _warn_of_stop(path: Path, state: RunState, how: str) -> None:
+def warn_of_stop(path: Path, state: RunState, how: str) -> None:
     """Warn of what stopped by itself: nothing else tells a script."""
     if state.stopped and state.stopped != INTERRUPTED:
         warn(f"{path} stopped: {state.stopped}; nothing is lost, {how} goes on", StoppedWarning)
 
 
-def _frame(rows: Sequence[Mapping[str, Any]]) -> "DataFrame":
-    require("notebook", "a data frame")
-    from pandas import DataFrame
-
-    return DataFrame(list(rows))
-
-
-def _as_text(tables: Sequence[Table]) -> str:
+def as_text(tables: Sequence[Table]) -> str:
     from rich.console import Console
 
     written = StringIO()

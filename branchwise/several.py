@@ -1,6 +1,7 @@
 """`branchwise.run` and `branchwise run` of several question sets: a study of one system."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
-from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.tasks import gold_of
 from branchwise.graphs.system import System
 from branchwise.runs.costs.prices import limit_of, prices_of
@@ -19,17 +20,28 @@ from branchwise.runs.store import RunReader
 from branchwise.runs.studies.running import StudyDesign, StudyPace
 from branchwise.runs.studies.sets import chosen_sets, refusals_name, set_names
 from branchwise.runs.studies.several import design_of_sets
+from branchwise.runs.studies.study import SET_NAME
 from branchwise.runs.studies.systems import NamedSystem
 
-SeveralSets = Sequence[str | Path | QuestionSet]
+_Set = str | Path | QuestionSet | Iterable[Mapping[str, Any] | Question]
+SeveralSets = Sequence[_Set] | Mapping[str, _Set]
 
 
 def several_sets(questions: Any) -> SeveralSets | None:
-    """The sets, where these are a list of paths and loaded sets; None where they are one set, such
-    as a list of rows. Raises InputError for a list of both."""
+    """The sets, where these are a list of paths, of loaded sets or of lists of rows, or a mapping
+    of them by name; None where they are one set, such as a list of rows. Raises InputError for a
+    list of both, and for what cannot be a name."""
+    if isinstance(questions, Mapping):
+        for name in questions:
+            if not isinstance(name, str) or not re.fullmatch(SET_NAME, name):
+                remedy = "write letters, digits, - _ . and begin with a letter or digit"
+                raise InputError(
+                    f"{name!r:.60} cannot name a set", where="questions", remedy=remedy
+                )
+        return questions
     if not isinstance(questions, list | tuple) or isinstance(questions, QuestionSet):
         return None
-    are_sets = [isinstance(each, str | Path | QuestionSet) for each in questions]
+    are_sets = [not isinstance(each, Mapping | Question) for each in questions]
     if any(are_sets) and not all(are_sets):
         problem = "some entries are sets and others are questions"
         raise InputError(problem, where="questions", remedy="give a list of one kind")
@@ -49,21 +61,31 @@ def sets_design(
     take any. Raises InputError, as `run` does."""
     if limit_of(out, of.max_cost) is not None:
         check_affordable(system, scoring.choice, of.priced)
-    texts = [each.source if isinstance(each, QuestionSet) else str(each) for each in questions]
+    given = [*(questions.values() if isinstance(questions, Mapping) else questions)]
+    texts = [
+        each.source
+        if isinstance(each, QuestionSet)
+        else str(each)
+        if isinstance(each, str | Path)
+        else "rows"
+        for each in given
+    ]
     takes = [
-        not isinstance(each, QuestionSet) and QuestionSource.of(text).form.takes_fields
-        for each, text in zip(questions, texts, strict=True)
+        not isinstance(each, QuestionSet)
+        and (not isinstance(each, str | Path) or QuestionSource.of(each).form.takes_fields)
+        for each in given
     ]
     if any(named) and not any(takes):
         problem = "none of the sets has columns to be named"
         raise InputError(problem, where="--field", remedy="leave it out")
-    names, loaded = set_names(texts), []
-    for name, each, text, takes_any in zip(names, questions, texts, takes, strict=True):
+    names = [*questions] if isinstance(questions, Mapping) else set_names(texts)
+    loaded = []
+    for name, each, takes_any in zip(names, given, takes, strict=True):
         if isinstance(each, QuestionSet):
             loaded.append(replace(each, task=of.task or each.task))
             continue
-        source = QuestionSource.of(text, *(named if takes_any else ()))
         with refusals_name(f"set {name!r}"):
+            source = QuestionSource.of(each, *(named if takes_any else ()))
             read = load_questions(source, gold_of=gold_of(of.task))
         loaded.append(replace(read, task=of.task or read.task))
     sets = chosen_sets(names, loaded, of.selection(ids, of.part), of.epochs)

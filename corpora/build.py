@@ -2,16 +2,18 @@
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from branchwise.base.arguments import typed_arguments
 from branchwise.base.atomic import new_folder, remove_abandoned, remove_folder
 from branchwise.base.errors import InputError
 from branchwise.base.files import MAX_LINE_BYTES, record_files
 from branchwise.base.process import Progress, silent
+from branchwise.base.text import counted
 from branchwise.corpora.encoder_models import (
     AS_THE_MODEL_SAYS,
     DEFAULT_ENCODER,
@@ -23,13 +25,13 @@ from branchwise.corpora.forms import PassageSource, find_source, open_source
 from branchwise.corpora.given_vectors import check_given
 from branchwise.corpora.kinds import HYBRID, RECALL, index_kind
 from branchwise.corpora.manifest import INDEX_FOLDER, Kind, write_manifest
-from branchwise.corpora.passage_sources import Omissions
+from branchwise.corpora.passage_sources import Omissions, row_passages
 from branchwise.corpora.passages import CorpusRecord
 
 _REPORT_EVERY = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Built:
     """A new corpus, what it was built from (`find_source`), and what was left out."""
 
@@ -37,19 +39,25 @@ class Built:
     source: str
     omissions: Omissions
 
+    def __repr__(self) -> str:
+        left_out = "".join(f"; left out: {line}" for line in self.omissions.lines())
+        return f"<Corpus {self.corpus.path}: {counted(len(self.corpus), 'passage')}{left_out}>"
 
+
+@typed_arguments
 def build_corpus(
-    source: str,
-    out: Path,
+    source: str | Path | Iterable[Mapping[str, Any]],
+    out: Path | str,
     progress: Progress = silent,
     *,
-    fields: Sequence[str] = (),
+    fields: Mapping[str, str] | Sequence[str] = (),
     split: str | None = None,
 ) -> Built:
     """Make the corpus folder `out` from `source`.
 
     `source`: FORM:PLACE of a form in `CORPUS_FORMS`, a file or a folder whose form shows, or a
-    question set, whose own passages are taken. `fields`: `OURS=THEIRS`, what the source calls them.
+    question set, whose own passages are taken; or rows: a list of dicts, a data frame. `fields`:
+    `OURS=THEIRS`, what the source calls them, or a dict.
     `split`: how texts become passages (`words:100`); by default only documents are split.
 
     Passages without ids get content hashes. What has no text, and what is there already, is left
@@ -61,8 +69,11 @@ def build_corpus(
     `out` holds anything else. After an error, Ctrl-C or a kill, no corpus is left there.
     """
     out = Path(out)
-    source = find_source(source, fields)
-    passages = open_source(source, fields, split)
+    if isinstance(source, str | Path):
+        source = find_source(str(source), fields)
+        passages = open_source(source, fields, split)
+    else:
+        passages, source = row_passages(source, fields, split), "rows"
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         return _built_before(passages, source, out, progress)
     with new_folder(out) as folder:
@@ -166,8 +177,9 @@ class _Lines:
         return False
 
 
+@typed_arguments
 def build_index(
-    corpus_dir: Path,
+    corpus_dir: Path | str,
     kind: Kind,
     *,
     name: str | None = None,

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict
 from branchwise.base.atomic import new_file, write_bytes
 from branchwise.base.errors import DamagedDataError, InputError
 from branchwise.base.files import MAX_LINE_BYTES, cannot_read, open_data
-from branchwise.base.text import one_line
+from branchwise.base.text import counted, one_line
 from branchwise.corpora.forms import source_at
 from branchwise.corpora.kept_arrays import kept_arrays
 from branchwise.corpora.passages import Passage, parse_record, to_passage
@@ -166,6 +166,9 @@ class Corpus:
             known = scan_corpus(file)
             _remember(path, known, before)
         return cls(path, known)
+
+    def __repr__(self) -> str:
+        return f"<Corpus {self.path}: {counted(len(self), 'passage')}>"
 
     def __len__(self) -> int:
         return len(self._offsets)

@@ -3,7 +3,7 @@
 `corpus build --from`, `corpus forms`, its refusals and docs/data.md are made of the rows.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -113,14 +113,16 @@ CORPUS_FORMS: Mapping[str, CorpusForm] = {
 }
 
 
-def open_source(source: str, fields: Sequence[str] = (), split: str | None = None) -> PassageSource:
+def open_source(
+    source: str, fields: Mapping[str, str] | Sequence[str] = (), split: str | None = None
+) -> PassageSource:
     """The collection of FORM:PLACE, or the passages of a question set. `fields`: `FIELD=COLUMN`."""
     from branchwise.corpora.passage_sources import FIELDS, open_form, question_passages
 
     prefix, _, place = source.partition(":")
     form = CORPUS_FORMS.get(prefix)
     if fields and not (form and form.renames):
-        raise _not_taken(form, "--field", fields[0])
+        raise _not_taken(form, "--field", next(iter(fields)))
     if split and not form:
         raise _not_taken(form, "--split", split)
     if form is None:
@@ -135,7 +137,7 @@ def _not_taken(form: CorpusForm | None, option: str, value: str) -> InputError:
     return InputError(taken, where=f"{option} {value}", remedy=f"leave out {option}")
 
 
-def find_source(named: str, fields: Sequence[str] = ()) -> str:
+def find_source(named: str, fields: Collection[str] = ()) -> str:
     """FORM:PLACE of what is named: itself, the form that it shows; a question set as named."""
     prefix, colon, _ = named.partition(":")
     if colon and (prefix in CORPUS_FORMS or prefix in FORMS):

@@ -5,7 +5,7 @@ first of which is its title; `Section::::NAME` begins a section, `BULLET::::` an
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from branchwise.corpora.documents import (
     READ_AS,
     FoundFile,
     Split,
+    parse_split,
     read_document,
     walk,
 )
@@ -37,6 +38,7 @@ from branchwise.corpora.forms import (
 )
 from branchwise.corpora.html import TextBlock, UnreadableDocumentError, paragraphs
 from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.loaders.source import given_rows
 from branchwise.corpora.passages import CorpusRecord, passage_id, read_id, to_passage
 from branchwise.corpora.rows import DataRow, FieldNames, RowLayout, files_of, layout_of, read_rows
 from branchwise.corpora.table_rows import hub_rows
@@ -76,6 +78,7 @@ class Omissions:
     def __init__(self) -> None:
         self._places: dict[Omitted, tuple[int, str]] = {}
         self._unread: list[dict[str, str]] = []
+        self.fields: list[str] = []
 
     def add(self, kind: Omitted, where: str, problem: str = "") -> None:
         count, first = self._places.get(kind, (0, where))
@@ -94,6 +97,9 @@ class Omissions:
             yield f"{file['name']}: {file['problem']}"
         if (more := self._places.get("unreadable", (0, ""))[0] - _MOST_SHOWN) > 0:
             yield f"{more:,} more {'file' if more == 1 else 'files'} that cannot be read"
+        if self.fields:
+            shown = ", ".join(map(_shown, self.fields[:_MOST_SHOWN]))
+            yield f"fields that are no part of a passage: {shown}"
 
     def as_json(self) -> dict[str, Any]:
         """Counts and first places by kind; of files that cannot be read, the first thousand."""
@@ -133,6 +139,14 @@ def open_form(form: str, place: str, names: FieldNames, split: Split | None) -> 
     return _RowPassages(form, place, names, split).read
 
 
+def row_passages(
+    rows: Iterable[Mapping[str, Any]], fields: Mapping[str, str] | Sequence[str], split: str | None
+) -> PassageSource:
+    """The passages of rows in memory. Raises InputError for what is no row."""
+    names, way = FieldNames.of(fields, FIELDS), parse_split(split) if split else None
+    return _RowPassages("jsonl", "rows", names, way, given_rows(rows)).read
+
+
 @dataclass(frozen=True)
 class _RowPassages:
     """The passages of a file of rows, of such files in a folder, or of a hub's set, whose form is
@@ -142,10 +156,14 @@ class _RowPassages:
     place: str
     names: FieldNames
     split: Split | None
+    given: Sequence[DataRow] | None = None
 
     def read(self, omissions: Omissions) -> Iterator[PlacedPassage]:
         if first := next(self._rows(), None):
             self._check(first)
+            if not _LAYOUTS[self.form][1]:
+                rest = self.names.split(first.fields)[1]
+                omissions.fields = [name for name in rest if name not in (*FIELDS, _OTHER_ID)]
         names = (self.names.columns.get(name, name) for name in (*FIELDS, _OTHER_ID))
         wanted = {column for name in names for column in (name, name.partition(".")[0])}
         for row in self._rows(wanted):
@@ -163,6 +181,9 @@ class _RowPassages:
 
     def _rows(self, wanted: Collection[str] | None = None) -> Iterator[DataRow]:
         layout, _ = _LAYOUTS[self.form]
+        if self.given is not None:
+            yield from self.given
+            return
         if layout == "hf":
             yield from hub_rows(self.place, wanted)
             return

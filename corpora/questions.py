@@ -5,7 +5,8 @@ import hashlib
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, overload
 
 import orjson
 from pydantic import (
@@ -17,7 +18,14 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
+from branchwise.base.arguments import typed_arguments
+from branchwise.base.atomic import new_file
+from branchwise.base.errors import InputError
+from branchwise.base.frames import frame_of
 from branchwise.corpora.passages import Passage
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 DEFAULT_BRANCH = "default"
 Gold = Literal["answers", "label", "conditions"]
@@ -176,15 +184,48 @@ class QuestionSet:
         number = f"{len(self):,} question{'' if len(self) == 1 else 's'}"
         return f"<QuestionSet {self.source[:80]!r}: {number}, task {self.task}>"
 
+    @typed_arguments
     def filter(self, keep: Callable[[Question], bool]) -> Self:
         """The questions for which `keep` is true."""
         return self.part([question for question in self if keep(question)])
 
+    @typed_arguments
     def sample(self, n: int, seed: int = 0) -> Self:
         """`n` questions, or all where there are fewer, in their order. The same seed takes the same
         questions, on every machine."""
+        if n < 0:
+            raise InputError(f"n is {n}", where="sample", remedy="give a number of questions")
         chosen = random.Random(seed).sample(range(len(self)), min(n, len(self)))
         return self.part([self.questions[index] for index in sorted(chosen)])
+
+    @typed_arguments
+    def save(self, path: Path | str) -> Path:
+        """Write the set in our own format, as JSONL; an older file is replaced. Raises InputError,
+        and writes nothing, for a question that our format cannot hold."""
+        from branchwise.corpora.loaders.native import written
+        from branchwise.corpora.loaders.source import PlacedQuestion
+
+        with new_file(Path(path)) as stream:
+            for question in self:
+                placed = PlacedQuestion(f"question {question.id}", question, self.task)
+                stream.write(written(placed))
+        return Path(path)
+
+    def to_pandas(self) -> "DataFrame":
+        """A row for each question: its answers by branch, and what its data set says of it
+        (`meta.KEY`). Raises InputError without pandas."""
+        return frame_of(
+            [
+                {
+                    "id": question.id,
+                    "question": question.question,
+                    "ambiguous": question.ambiguous,
+                    "answers": {b.name: [a.text for a in b.answers] for b in question.branches},
+                    **{f"meta.{key}": value for key, value in question.meta.items()},
+                }
+                for question in self
+            ]
+        )
 
     def part(self, questions: Sequence[Question]) -> Self:
         """These questions of the set, as a set."""

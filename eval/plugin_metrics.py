@@ -18,6 +18,7 @@ from branchwise.base.plugins.declare import Declaration, Group, Plugin
 from branchwise.base.plugins.sources import (
     PluginSource,
     WrongResult,
+    fault_place,
     raised_at,
     source_of_module,
 )
@@ -66,7 +67,14 @@ class MetricPlugin(Plugin):
         """The metric of one item, of which it gets a copy; None where it does not apply. Raises
         PluginFailure, whose line says why there is none."""
         given, limit = {"item": item}, self.seconds
-        return call_blocking(self.name, lambda item: self(item), given, seconds=limit, read=_number)
+        try:
+            return call_blocking(
+                self.name, lambda item: self(item), given, seconds=limit, read=_number
+            )
+        except PluginFailure as failure:
+            if place := fault_place(failure.error, self.function):
+                failure.line += f", {place}"
+            raise
 
 
 @overload
@@ -205,6 +213,9 @@ def _load(named: Named) -> MetricPlugin:
     if isinstance(named, MetricPlugin):
         source = source_of_module(named.function.__module__, named.function, None)
         loaded = replace(named, source=source, spec=named.place)
+    elif not isinstance(named, str):
+        problem = f"{getattr(named, '__name__', type(named).__name__)} is not a metric"
+        raise InputError(problem, where="metrics", remedy="declare the function with @metric")
     elif named.startswith(BERTSCORE):
         loaded = load_bertscore(named)
     else:

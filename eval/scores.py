@@ -12,6 +12,7 @@ from statistics import stdev
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from branchwise.base.plugins.call import PluginFailure
+from branchwise.base.text import counted, printable
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate, Summed, aggregate, aggregate_all_sums
 from branchwise.eval.items import Accepted, AnsweredItem, best_gold_sets
@@ -21,6 +22,7 @@ from branchwise.eval.tasks import Column, Metrics, Task, Total, get_task, totals
 if TYPE_CHECKING:
     from branchwise.eval.plugin_metrics import MetricPlugin
 
+_MAX_ID = 80
 _LATER = frozenset({"metrics", "decoding", "variant", "pairs"})
 SUBSETS = ("all", "ambiguous", "unambiguous")
 
@@ -59,6 +61,32 @@ class ItemScore:
         if self.gold_set is not None:
             record["gold_set"] = self.gold_set
         return record
+
+
+class MetricFailures(dict[str, list[ItemScore]]):
+    """By plug-in metric the items that it brought nothing for; printed, a line for each metric."""
+
+    def __init__(self, scored: Iterable["Scores"]) -> None:
+        super().__init__()
+        self._items = [item for scores in scored for item in scores.items]
+        for item in self._items:
+            for metric in item.failures:
+                self.setdefault(metric, []).append(item)
+
+    @property
+    def lines(self) -> list[str]:
+        """How many items each metric left unscored, and why the first of them."""
+        lines, of_all = [], counted(len(self._items), "item")
+        for metric, failed in self.items():
+            first = failed[0]
+            epoch = f" in epoch {first.epoch}" if any(item.epoch for item in failed) else ""
+            why = printable(first.failures[metric].removeprefix(f"{metric}: "))
+            where = f"the first: question {printable(first.id)[:_MAX_ID]}{epoch}"
+            lines.append(f"{metric} failed on {len(failed):,} of {of_all} ({where}: {why})")
+        return lines
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines) or "no metric failed"
 
 
 def told_subsets(has: Callable[[str], bool]) -> tuple[str, ...]:
@@ -211,9 +239,9 @@ class Scores:
         return self.scorer.digest
 
     @property
-    def failures(self) -> list[tuple[str, ItemScore]]:
-        """Metric and item, wherever a plug-in's metric brought nothing."""
-        return [(metric, item) for item in self.items for metric in item.failures]
+    def failures(self) -> MetricFailures:
+        """By metric the items for which a plug-in's brought nothing; they are in no mean of it."""
+        return MetricFailures([self])
 
     def without_plugins(self) -> "Scores":
         """The same scores without plug-in metrics, under the digest that goes with that."""

@@ -56,6 +56,8 @@ class Selection:
     def of(self, questions: QuestionSet) -> QuestionSet:
         """The chosen questions, in order; InputError for an unknown id, or if none are left."""
         chosen, source = questions.questions, questions.source
+        if not chosen:
+            raise InputError("holds no questions", where=source, remedy="give one at least")
         if self.ids is not None:
             wanted = set(self.ids)
             if missing := wanted - {question.id for question in chosen}:

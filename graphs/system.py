@@ -4,8 +4,10 @@ A field's type, bounds and default, and its `Setting`, are all that is said of a
 help, keys of study files, refusals and digests are made of them.
 """
 
-from collections.abc import Collection, Mapping
+import inspect
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -22,8 +24,10 @@ from pydantic import (
 
 from branchwise.agents import headers as model_headers
 from branchwise.agents.decoding import PANEL, Decoding
+from branchwise.base.errors import InputError
 from branchwise.base.keys import HELP, METAVAR, OPTION
 from branchwise.base.numbers import MOST_SECONDS
+from branchwise.base.plugins.declare import Plugin
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.base.setting import Declared, NamedSettings, Setting, declared
 from branchwise.corpora.kinds import NAMES
@@ -306,6 +310,22 @@ class System(BaseModel, metaclass=NamedSettings):
     ] = {}
     budget: Budget = Budget()
 
+    def with_(self, **changes: Any) -> Self:
+        """Another system, with these settings changed. Raises InputError as `System` does."""
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self)(**{**given, **changes})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        remedy = f"make another: system.with_({name}=...)"
+        raise InputError("a system does not change", where="System", remedy=remedy)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """What is not the default."""
+        for name, info in type(self).model_fields.items():
+            value = getattr(self, name)
+            if value != info.get_default(call_default_factory=True):
+                yield name, value
+
     def __hash__(self) -> int:
         # Mappings have no hash; equal systems are also equal in the rest.
         return hash(self.model_dump_json(exclude={"settings", "keys", "headers"}))
@@ -314,6 +334,8 @@ class System(BaseModel, metaclass=NamedSettings):
     @classmethod
     def _gather_asking(cls, given: Any) -> Any:
         """Put the settings of tasks that stand among the others where they belong."""
+        if isinstance(given, Mapping):
+            given = {name: _written(value) for name, value in given.items()}
         others = given.keys() - cls.model_fields.keys() if isinstance(given, Mapping) else ()
         names = [name for name in others if name in asking_settings()] if others else ()
         if not names:
@@ -360,6 +382,18 @@ class System(BaseModel, metaclass=NamedSettings):
                 part = part.setdefault(name, {})
             part[path[-1]] = value
         return cls.model_validate(nested)
+
+
+def _written(value: Any) -> Any:
+    """A path as a text, and a decorated function as its spec."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_written, value))
+    if isinstance(value, Plugin):
+        return value.spec_here
+    if inspect.isfunction(value):
+        what = f"{value.__qualname__} is a function that is not decorated"
+        raise InputError(what, remedy='put @branchwise.tool above it, or name it: "file.py:NAME"')
+    return str(value) if isinstance(value, Path) else value
 
 
 DEFAULT_SYSTEM = System()

@@ -225,8 +225,17 @@ class StudyReport:
         return next(base for base in self.systems if base.name == system.base)
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def metric_failures(self) -> tuple[str, ...]:
+        """A line for each system's metrics that failed: their means are of the items left."""
         return tuple(
+            f"{system.name}: {line}." if len(self.systems) > 1 else f"{line}."
+            for system in self.systems
+            for line in system.scores.failures.lines
+        )
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        return self.metric_failures + tuple(
             f"{name}: {caution}."
             for name, comparison in self.comparisons.items()
             for caution in comparison.cautions

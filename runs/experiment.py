@@ -55,8 +55,13 @@ class Run:
     """
 
     path: Path
-    state: RunState
+    state: RunState = None  # type: ignore[assignment]
     restraints: Restraints = field(default=UNRESTRAINED, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.state is None:
+            call = f"branchwise.open_run({str(self.path)!r})"
+            raise InputError("a run is not made so", where="Run", remedy=f"open one: {call}")
 
     def open(self) -> RunReader:
         """Read the run: items, traces, saved scores."""

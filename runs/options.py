@@ -272,6 +272,12 @@ class MatchOptions(_Options):
         return replace(self.choice, metrics=()) if self.model_fields_set & _CHOOSING else None
 
 
+def listed_metrics(given: Any) -> tuple[Any, ...]:
+    """Metrics as a tuple, also one that is given by itself."""
+    is_one = isinstance(given, str) or not isinstance(given, Iterable)
+    return (given,) if is_one else tuple(given)
+
+
 class ScoreOptions(MatchOptions):
     """How a run is scored; `metrics`: specs of further ones."""
 
@@ -299,7 +305,7 @@ class ScoreOptions(MatchOptions):
     ] = None
     metrics: Annotated[
         tuple[Any, ...],
-        BeforeValidator(lambda given: tuple(given) if isinstance(given, Iterable) else given),
+        BeforeValidator(listed_metrics),
         Setting(
             "Additional metric: file.py:NAME, module:NAME, the name of an installed one, or "
             "for questions back bertscore:FOLDER[@LAYER]; repeatable.",

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from branchwise.corpora.loaders.source import TOLD
 from support import quick
 from support.chat_server import ChatServer
 from support.needs import DATA, HAS_DATA, needs_data
@@ -48,6 +49,11 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.config.getoption("--quick"):
         quick.forbid()
+
+
+@pytest.fixture(autouse=True)
+def _told_anew() -> None:
+    TOLD.clear()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

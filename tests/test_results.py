@@ -1,18 +1,25 @@
 """What Python shows of runs, scores, comparisons and traces, on the recorded runs."""
 
+import inspect
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import branchwise
+from branchwise import metric
 from branchwise.agents.prediction import Prediction
 from branchwise.base.errors import InputError
+from branchwise.compared import ComparedRuns
+from branchwise.eval.items import AnsweredItem
 from branchwise.graphs.state import Spent
-from branchwise.results import AskResult, ComparedRuns, RunResult, ScoreResult
+from branchwise.results import AskResult, RunResult, ScoreResult
 
+Cli = Callable[..., tuple[int, str, str]]
 RECORDED = Path(__file__).parents[1] / "examples" / "recorded"
 pytestmark = pytest.mark.slow
 
@@ -43,12 +50,67 @@ def test_scores_are_rows_and_a_data_frame(scores: ScoreResult) -> None:
     rows = scores.rows()
     assert len(rows) == 16
     assert list(rows[0])[:4] == ["id", "epoch", "question", "ambiguous"]
+    questions = branchwise.load_questions(RECORDED / "questions.jsonl")
+    assert [row["id"] for row in rows] == [question.id for question in questions]
+    assert rows[0]["gold"][0] == questions[0].branches[0].answers[0].text
     (first,) = [row for row in rows if row["id"] == "movie-91-0001"]
     assert first["question"].startswith("Which cities that are the birthplaces of actors")
     frame = scores.to_pandas()
     assert frame["strict_recall"].mean() == pytest.approx(scores.mean("strict_recall", "all").mean)
     assert frame.groupby("meta.steps").size().sum() == 16
     assert frame.groupby("ambiguous").size().to_dict() == {True: 10, False: 6}
+
+
+@metric
+def says_wrong(item: AnsweredItem) -> float:
+    """Whether a known wrong answer was given."""
+    return float(item.question.meta["wrong" if item.question.ambiguous else "domain"] != "")
+
+
+def test_a_metric_of_ones_own_says_where_it_failed(tmp_path: Path, type_in: Cli) -> None:
+    for name in ("base", "kg"):
+        shutil.copytree(RECORDED / name, tmp_path / name)
+    first, other = tmp_path / "base", tmp_path / "kg"
+    with pytest.warns(UserWarning, match="says_wrong failed on 10 of 16 items"):
+        scores = branchwise.score(first, metrics=says_wrong)
+    line = inspect.getsourcelines(says_wrong.function)[1] + 3
+    id = next(row.id for row in scores.items if row.ambiguous)
+    why = f"KeyError: 'wrong', test_results.py:{line}"
+    told = f"says_wrong failed on 10 of 16 items (the first: question {id}: {why})"
+    assert repr(scores.failures) == told
+    assert repr(scores).splitlines()[1] == told
+    assert "says wrong 1.00" in repr(scores)
+    assert str(scores).splitlines()[-1] == told
+    assert "says wrong" in str(scores)
+    assert re.search(r"n=6\b", str(scores))
+    assert "says_wrong failed on 10 of 16 items" in scores._repr_html_()
+    compared = branchwise.compare(first, other, metrics=[says_wrong])
+    assert compared.difference("says_wrong").n == 6
+    for shown in (repr(compared), str(compared), compared._repr_html_()):
+        assert "kg: says_wrong failed on 10 of 16 items" in shown
+    spec = tmp_path / "own.py"
+    head = "from branchwise import metric\n\n\n"
+    spec.write_text(head + inspect.getsource(says_wrong.function).replace(": AnsweredItem", ""))
+    html, latex, markdown = (tmp_path / f"r.{end}" for end in ("html", "tex", "md"))
+    files = ("--html", html, "--latex", latex, "--markdown", markdown)
+    type_in("report", first, other, "--metric", f"{spec}:says_wrong", *files)
+    for file in (html, latex, markdown):
+        assert re.search(r"base: says.*wrong failed on 10 of 16 items", file.read_text()), file
+    _, out, _ = type_in("report", first, other, "--metric", f"{spec}:says_wrong")
+    assert "base: says_wrong failed on 10 of 16 items" in out
+
+
+def test_a_metric_that_failed_everywhere_has_no_mean(scores: ScoreResult, tmp_path: Path) -> None:
+    @metric
+    def never(item: AnsweredItem) -> float:
+        """Nothing."""
+        return 1 / 0
+
+    with pytest.warns(UserWarning, match="never failed on 16 of 16 items"):
+        scores = branchwise.score(tmp_path / "base", metrics=[never])
+    assert "never –" in repr(scores)
+    [row] = [line.split() for line in str(scores).splitlines() if line.startswith("all ")]
+    assert row[-1] == "–"
 
 
 def test_without_pandas_one_line_says_what_to_install(
@@ -114,6 +176,17 @@ def test_a_run_says_how_it_ended_and_shows_a_trace(tmp_path: Path) -> None:
         run.trace("q")
 
 
+def test_a_printed_trace_says_what_was_lost(tmp_path: Path) -> None:
+    shutil.copytree(RECORDED / "base", tmp_path / "base")
+    scores = branchwise.score(tmp_path / "base")
+    lost = next(item.id for item in scores.items if item.metrics["strict_recall"] != 1)
+    trace = branchwise.open_run(tmp_path / "base").trace(lost)
+    told = str(trace).partition("\nlost\n")[2].splitlines()
+    missing = [a for b in trace.trace.branches for a in b.gold if a.verdict != "right"]
+    assert told == [f"  {answer.text}: {answer.why}" for answer in missing]
+    assert told
+
+
 HOSTILE = "<script>x</script>\x1b[2J\u202e"
 
 
@@ -141,6 +214,60 @@ def test_what_was_asked_is_a_table_in_a_notebook() -> None:
     assert "<script" not in page
     assert page.count("&lt;script&gt;x&lt;/script&gt;␛[2J⟨U+202E⟩") == 3
     assert "no answer" in outcome({})._repr_html_()
+
+
+@pytest.fixture(scope="module")
+def factorial(tmp_path_factory: pytest.TempPathFactory) -> ComparedRuns:
+    folder = tmp_path_factory.mktemp("factorial")
+    rows = [{"id": id, "question": f"Who sang {id}?", "answers": ["A"]} for id in ("q", "r")]
+    factors = {"expansion": ("off", "on"), "temperature": [0.0, 1.0]}
+    study = {"name": "s", "questions": branchwise.load_questions(rows), "design": "factorial",
+             "base": {"corpus": None, "tools": []}, "factors": factors}  # fmt: skip
+    made = branchwise.ablate(study, out=folder / "S")
+    assert isinstance(made, ComparedRuns)
+    study["questions"] = rows
+    assert branchwise.ablate(study, out=folder / "S").rows() == made.rows()
+    return made
+
+
+def test_a_factorial_study_shows_its_effects(factorial: ComparedRuns, tmp_path: Path) -> None:
+    assert "effect of +expansion on strict recall: ±.00 [.00, .00] (" in repr(factorial)
+    for shown in (str(factorial), factorial._repr_html_(), str(factorial.effects)):
+        assert "ffects of the factors" in shown
+    rows = factorial.to_pandas()
+    assert set(rows.subset) == {"all", "unambiguous"}
+    assert set(rows.expansion.dropna()) == {"+expansion"}
+    assert set(rows.left_out) == {0}
+    frame = factorial.effects.to_pandas()
+    both = frame[(frame.metric == "strict_recall") & (frame.order == 2)]
+    assert list(both.difference) == [0.0] * len(both)
+    assert len(both) >= 1
+    assert "booktabs" in factorial.latex("effects")
+    figure = factorial.figure("effects")
+    assert figure.save(tmp_path / "e.png").read_bytes().startswith(b"\x89PNG")
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    for call, said in (
+        (lambda: factorial.figure("effect"), "did you mean effects?"),
+        (lambda: factorial.latex("efects"), "did you mean effects?"),
+        (lambda: figure.save(tmp_path / "e.gif"), "end it in .svg, .pdf"),
+    ):
+        with pytest.raises(InputError, match=re.escape(said)):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"factors": {"expansio": [1, 2]}}, "factors.expansio: unknown factor"),
+        ({"question": "q"}, "question: unknown key 'question'"),
+        ({"questions": [{"id": "q"}]}, "questions.source: questions: lacks"),
+    ],
+)
+def test_a_study_that_is_no_file_names_the_place(changed: dict[str, Any], said: str) -> None:
+    study = {"name": "s", "questions": "q.jsonl", "factors": {"expansion": ["off", "on"]}}
+    with pytest.raises(InputError) as raised:
+        branchwise.ablate({**study, **changed}, out="S")
+    assert said in str(raised.value)
 
 
 def test_a_study_is_compared_with_its_base(tmp_path: Path) -> None:

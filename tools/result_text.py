@@ -88,11 +88,12 @@ def blocks(records: Iterable[Mapping[str, Any]], repeats: Sequence[RepeatRecord]
 
 def repeats_text(repeats: Sequence[RepeatRecord]) -> str:
     """How many passages are not repeated, and the first three of their titles."""
-    titles = list(dict.fromkeys(unbroken(repeat["title"]) for repeat in repeats))
+    titles = list(dict.fromkeys(filter(None, (unbroken(repeat["title"]) for repeat in repeats))))
     named = "; ".join(cut(title, MAX_NAME_CHARS) for title in titles[:MAX_NAMED])
     more = "; …" if len(titles) > MAX_NAMED else ""
     count = len({repeat["id"] for repeat in repeats})
-    return f"Shown before, not repeated: {counted(count, 'passage')} ({named}{more})"
+    said = f"Shown before, not repeated: {counted(count, 'passage')}"
+    return f"{said} ({named}{more})" if titles else said
 
 
 def shown_whole(content: str, passages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -153,13 +154,17 @@ def new_and_repeated(
 def search_head(query: int, shown: int, matching: int, k: int, page: int) -> str:
     """What a search found: passages shown, how many match, whether another page has more. `query`:
     which of the call's, from 1; 0 where it has one. To repeat its words would cost much."""
+    # A trace is printed with the sentence that follows on the same line.
+    end = "" if shown else "."
     least = "+" if matching >= MAX_K else ""
     more = ""
     if matching > page * k:
         more = f"; more on page {page + 1}"
     elif least:
         more = "; for others, word the query differently"
-    return f"{f'Query {query}: ' if query else ''}{shown} of {matching}{least} that match{more}"
+    return (
+        f"{f'Query {query}: ' if query else ''}{shown} of {matching}{least} that match{more}{end}"
+    )
 
 
 def answer_text(answer: QueryResult) -> str:

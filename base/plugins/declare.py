@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -160,6 +161,15 @@ class Plugin:
     def place(self) -> str:
         """`file:line` of the function."""
         return place_of(self.function)
+
+    @property
+    def spec_here(self) -> str:
+        """The spec that leads to it in this process. Raises InputError where none does."""
+        module, name = self.function.__module__, self.function.__name__
+        if getattr(sys.modules.get(module), name, None) is self:
+            return f"{module}:{name}"
+        remedy = f'define it in a file, and name that: "file.py:{name}"'
+        raise InputError("cannot be found by name", where=self.place, remedy=remedy)
 
     @property
     def chosen_json(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -47,6 +47,18 @@ def raised_at(error: BaseException, file: Path | None = None) -> str:
     known = [f for f in frames if f.filename != __file__ and Path(f.filename).exists()]
     own = [f for f in known if file in (None, Path(f.filename))]
     return f"{own[-1].filename}:{own[-1].lineno}" if own else ""
+
+
+def fault_place(error: BaseException | None, function: Callable[..., Any]) -> str:
+    """Where the function's own file raised it, `FILE:LINE` without a folder; of a cell of a
+    notebook, which has no file, `line LINE`. Empty where nothing says it."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if error is None or code is None:
+        return ""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame.lineno for frame in frames if frame.filename == code.co_filename]
+    line, file = (own or [code.co_firstlineno])[-1], Path(code.co_filename)
+    return f"{file.name}:{line}" if file.exists() else f"line {line}"
 
 
 @contextlib.contextmanager

@@ -42,7 +42,7 @@ from branchwise.commands.report_runs import (
 from branchwise.commands.score import announcing, print_sets, say, say_next
 from branchwise.eval.breakdowns import check_grouping, groupings_of
 from branchwise.eval.grouping import META
-from branchwise.eval.scores import SUBSETS
+from branchwise.eval.scores import SUBSETS, MetricFailures
 from branchwise.report.figures.errors import error_counts
 from branchwise.report.html.page import render_html, render_reports
 from branchwise.report.joined import JoinedReport
@@ -59,7 +59,6 @@ from branchwise.report.terminal.console import (
     progress_console,
 )
 from branchwise.report.terminal.progress import ScoringProgress
-from branchwise.report.terminal.run_notes import failure_lines
 from branchwise.runs.costs.prices import prices_of
 from branchwise.runs.options import PriceOptions, ScoreOptions
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
@@ -125,7 +124,7 @@ def report(
     runs = [(run.name, _read(run.path, settings)) for run in chosen_runs.runs]
     systems_of = _systems(runs, chosen_runs)
     _warn_if_not_comparable(systems_of)
-    say(failure_lines([run.scores for _, run in runs]))
+    say(MetricFailures(run.scores for _, run in runs).lines)
     _check_breakdowns(groupings, runs)
     beside = chosen_published(published, runs)
     if html is not None or exports.wanted:

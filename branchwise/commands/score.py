@@ -30,7 +30,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.eval.judging.grading import Announce, Demand
 from branchwise.eval.judging.settle import JudgeCheck, Settled
-from branchwise.eval.scores import Scores
+from branchwise.eval.scores import MetricFailures, Scores
 from branchwise.eval.tasks.condambigqa.authors_outputs import (
     PREFIX,
     AuthorsOutput,
@@ -49,7 +49,7 @@ from branchwise.report.terminal.costs import demand_line
 from branchwise.report.terminal.overview import study_changes
 from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.report.terminal.report_table import with_notes
-from branchwise.report.terminal.run_notes import check_line, failure_lines, in_vain_lines
+from branchwise.report.terminal.run_notes import check_line, in_vain_lines
 from branchwise.report.terminal.run_report import predictions_report, run_report
 from branchwise.runs.costs.prices import Prices, keep_prices, prices_of
 from branchwise.runs.options import JudgingOptions
@@ -209,7 +209,7 @@ def _score_study(
     else:
         print_sets(systems_by_set(runs, named.records), full=full)
     lines = [line for _, run in runs for line in in_vain_lines(run.settled)]
-    if say([*lines, *failure_lines([run.scores for _, run in runs])]):
+    if say([*lines, *MetricFailures(run.scores for _, run in runs).lines]):
         sys.exit(1)
 
 
@@ -265,7 +265,7 @@ def announcing(prices: Prices | None) -> Announce:
 
 def exit_if_in_vain(settled: Settled, *scores: Scores) -> None:
     """Exit with 1, after the tables, if no model's reply was usable or a metric failed."""
-    if say([*in_vain_lines(settled), *failure_lines(scores)]):
+    if say([*in_vain_lines(settled), *MetricFailures(scores).lines]):
         sys.exit(1)
 
 

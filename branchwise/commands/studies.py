@@ -26,11 +26,10 @@ from branchwise.commands.running import (
 )
 from branchwise.commands.score import print_sets, say, score_and_save
 from branchwise.corpora.loaders.source import QuestionSource
-from branchwise.eval.scores import Scores
+from branchwise.eval.scores import MetricFailures, Scores
 from branchwise.report.run_folders import systems_by_set
 from branchwise.report.terminal.console import console, error_console
 from branchwise.report.terminal.costs import print_plan
-from branchwise.report.terminal.run_notes import failure_lines
 from branchwise.runs.estimates import Sample, samples_of
 from branchwise.runs.experiment import new_folder
 from branchwise.runs.options import PaceOptions
@@ -160,7 +159,7 @@ def finish(
         sys.exit(1)
     scores = show_study(made.folder.path, settings or ScoringSettings(), as_json=as_json)
     failed = say_failures([path for _, path in made.folder.runs()], again).failed.items
-    if say(failure_lines(scores)) or failed:
+    if say(MetricFailures(scores).lines) or failed:
         sys.exit(1)
 
 

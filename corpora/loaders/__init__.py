@@ -16,6 +16,7 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.loaders.forms import FORM_OF_TASK, OWN, QuestionForm, form_of
 from branchwise.corpora.loaders.source import (
     HUB,
+    LIKE_ANSWERS,
     MENDED,
     Loading,
     PlacedQuestion,
@@ -81,7 +82,8 @@ def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
         yield item
     loading.warn()
     if not first:
-        raise InputError("holds no questions", where=source.place, remedy="write one per line")
+        remedy = "write one per line" if source.given is None else "give one at least"
+        raise InputError("holds no questions", where=source.place, remedy=remedy)
 
 
 def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
@@ -92,7 +94,9 @@ def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
     branches = (branch for gold in question.gold_sets for branch in gold)
     empty = next((branch.name for branch in branches if not branch.answers), None)
     of = f" in branch {empty!r}" if empty else ""
-    return f"gold answers{of}", 'add "answers": ["..."]'
+    like = [name for name in question.meta if "answer" in name.casefold() or name in LIKE_ANSWERS]
+    remedy = f"name its column: --field answers={like[0]}" if like and not of else None
+    return f"gold answers{of}", remedy or 'add "answers": ["..."]'
 
 
 def _read(source: QuestionSource, loading: Loading) -> Iterator[PlacedQuestion]:

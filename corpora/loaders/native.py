@@ -15,7 +15,13 @@ from branchwise.base.files import json_kind
 from branchwise.corpora.loaders.answers import GoldReader, folded_name, single
 from branchwise.corpora.loaders.format_fields import PASSAGE, QUESTION, names
 from branchwise.corpora.loaders.forms import FORM_OF_TASK, OWN
-from branchwise.corpora.loaders.source import Loading, PlacedQuestion, QuestionSource, RowPlace
+from branchwise.corpora.loaders.source import (
+    LIKE_ANSWERS,
+    Loading,
+    PlacedQuestion,
+    QuestionSource,
+    RowPlace,
+)
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.questions import DEFAULT_BRANCH, GoldSet, Question
 from branchwise.corpora.written_lists import members, written_list
@@ -28,7 +34,7 @@ _TRUE_OR_FALSE: Mapping[Any, bool] = {
     **dict.fromkeys((False, 0, "0", "false", "no"), False),
 }
 _NEEDED = ("question", "answers", "branches")
-_LIKE = {"question": ("query", "q"), "answers": ("answer", "gold", "golden_answers", "target")}
+_LIKE = {"question": ("query", "q"), "answers": LIKE_ANSWERS}
 """What columns are called that hold a field which no column is named after."""
 
 

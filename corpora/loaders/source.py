@@ -32,6 +32,12 @@ _NAMED_FIELDS = 20
 _COUNTED = 1_000  # fields that are counted one by one: a file may have others in every row
 
 
+LIKE_ANSWERS = ("answer", "gold", "golden_answers", "target")
+"""What columns are called that hold the answers, where none is named after them."""
+TOLD: set[str] = set()
+"""Notes on sets, each of which is told once: a notebook loads a set in many cells."""
+
+
 @dataclass(frozen=True)
 class QuestionSource:
     """A question set that is named: `text` as written, and what it says. `place`: the path, or the
@@ -60,16 +66,13 @@ class QuestionSource:
         no row."""
         if isinstance(questions, str | Path):
             return cls.parse(str(questions), fields, separator)
-        # A frame of pandas is an iterable of its columns' names.
-        rows = questions.to_dict("records") if hasattr(questions, "to_dict") else questions
-        task = getattr(questions, "task", OWN.task)
-        given = [_given_row(number, row, task) for number, row in enumerate(rows, start=1)]
+        given = given_rows(questions, getattr(questions, "task", OWN.task))
         form = FORMS["jsonl"] if fields or separator else OWN
         first = given[0].fields if given else {}
         if form.is_own and not first.keys() & {"answers", "branches"}:
             form = form_of(first) or OWN
         names = FieldNames.of(fields, form.reads)
-        return cls("rows", form, "rows", fields=names, separator=separator, given=tuple(given))
+        return cls("rows", form, "rows", fields=names, separator=separator, given=given)
 
     @classmethod
     def parse(
@@ -77,6 +80,8 @@ class QuestionSource:
     ) -> "QuestionSource":
         """What `--questions`, `--field` and `--separator` say."""
         form, place = _form_and_place(text)
+        if form.is_own and (fields or separator):
+            form = FORMS[_CALLED[layout_of(Path(place)) or "json"][1]]
         split = None
         has_rows = not form.row_reader or Path(place).exists()
         if not has_rows and Path(place.rpartition(":")[0]).is_file():
@@ -119,6 +124,18 @@ class QuestionSource:
         if self.split is None:
             return rows
         return (row for row in rows if row.fields.get("split") == self.split)
+
+
+def given_rows(
+    rows: Iterable[Mapping[str, Any] | Question], task: str = OWN.task
+) -> tuple[DataRow, ...]:
+    """Rows in memory, of a frame, too. Raises InputError for what is no row."""
+    if getattr(rows, "ndim", 2) != 2 or isinstance(rows, Mapping):
+        problem = f"is of the type {type(rows).__name__}, which has no rows"
+        raise InputError(problem, where="rows", remedy="give a list of dicts, or a data frame")
+    # A frame of pandas is an iterable of its columns' names.
+    listed = rows.to_dict("records") if hasattr(rows, "to_dict") else rows
+    return tuple(_given_row(number, row, task) for number, row in enumerate(listed, start=1))
 
 
 def _given_row(number: int, row: Any, task: str) -> DataRow:
@@ -206,7 +223,9 @@ class Loading:
 
     def warn(self) -> None:
         for note in self.notes():
-            warn(note)
+            if note not in TOLD:
+                TOLD.add(note)
+                warn(note)
 
 
 class PlacedQuestion(NamedTuple):

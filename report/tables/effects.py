@@ -78,7 +78,11 @@ def gaps(report: StudyReport) -> Iterator[str]:
     }
     if unknown:
         yield f"Unknown, since combinations are left out, and taken as 0: {', '.join(unknown)}."
-    if left_out := max(effect.left_out for effect in report.effects):
-        yield f"Left out: {counted(left_out, 'question')} without a score in some system."
+    left_out: dict[int, dict[str, None]] = {}
+    for effect in report.effects:
+        left_out.setdefault(effect.left_out, {})[effect.metric] = None
+    if most := max(left_out):
+        of = "" if len(left_out) == 1 else f" of {', '.join(left_out[most])}"
+        yield f"Left out: {counted(most, 'question')} without a score{of} in some system."
     if totals := [metric.title for metric in report.compared if metric.total]:
         yield f"Not of {', '.join(totals)}, which is no mean over questions."

@@ -7,6 +7,7 @@ from typing import Any
 
 from branchwise.base.plugins.specs import is_plugin, short_spec
 from branchwise.eval.items import gold_set_note
+from branchwise.eval.plugin_metrics import TABLE as FURTHER
 from branchwise.eval.scores import Scorer, Scores, of_subset, question_deviation, told_subsets
 from branchwise.eval.tasks import Column as Metric
 from branchwise.eval.tasks import Task
@@ -135,7 +136,8 @@ def results_tables(report: StudyReport) -> list[Table]:
         scored.append((system.name, system.scores))
     groups: dict[str, list[Metric]] = {}
     for metric in report.columns:
-        if any(scores.mean(metric.key, "all").n for _, scores in scored):
+        measured = (s.mean(metric.key, "all").n or metric.key in s.failures for _, s in scored)
+        if any(measured):
             groups.setdefault(metric.table, []).append(metric)
     tables: list[Table] = []
     for title, metrics in groups.items():
@@ -168,13 +170,16 @@ def _results(
     notes = [_INTERVAL, *(metric.note for metric in metrics if metric.note)]
     if any(_has_deviation(metric, report.task) for metric in metrics):
         notes.append(_DEVIATION)
+    if metrics[0].table == FURTHER:
+        notes += report.metric_failures
     return Table(name, title, columns, rows, tuple(notes), section="scores")
 
 
 def scores_table(scores: Scores) -> Table:
-    """The headline metrics of one system, a row for each subset of the questions."""
+    """The headline metrics of one system and those of plug-ins, a row for each subset of the
+    questions."""
     task = scores.scorer.scored_task
-    metrics = [column for column in scores.scorer.columns if column.role is not None]
+    metrics = shown_metrics(scores.scorer)
     columns = (
         subset_column(),
         TableColumn("n", "n", "count"),
@@ -184,7 +189,13 @@ def scores_table(scores: Scores) -> Table:
     rows = tuple(
         (task.subset_words[subset], *_values(scores, subset, metrics)) for subset in subsets
     )
-    return Table("scores", "Scores", columns, rows, (_INTERVAL,))
+    notes = (_INTERVAL, *scores.failures.lines)
+    return Table("scores", "Scores", columns, rows, notes)
+
+
+def shown_metrics(scorer: Scorer) -> list[Metric]:
+    """The task's headline metrics, then those of plug-ins."""
+    return [column for column in scorer.columns if column.role or column.table == FURTHER]
 
 
 def scored_by(scorer: Scorer) -> str:

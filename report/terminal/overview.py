@@ -56,7 +56,8 @@ def overview(report: StudyReport) -> "Iterator[RenderableType]":
     matchers = dict.fromkeys(scored_by(system.scores.scorer) for system in systems)
     lines = [f"{n}matcher: {_listed(matchers)}; what columns mean, and intervals: --full"]
     lines += [f"{gold} gold answers: how many were lost, and where"] if lost else []
-    lines += map(printable, (*alternatives_notes(report), *evidence_notes(report)))
+    told = (*alternatives_notes(report), *evidence_notes(report), *report.metric_failures)
+    lines += map(printable, told)
     rows = zip(*(values for _, values in columns), strict=True)
     yield plain("")
     table = Table("overview", "", tuple(column for column, _ in columns), tuple(rows))

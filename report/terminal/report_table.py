@@ -171,7 +171,8 @@ def _score_notes(report: StudyReport, keys: Collection[str]) -> "Iterator[Paddin
     """What the metrics are, what aligned branches, and how the items of each system ended."""
     lines = [column.note for column in report.columns if column.note and column.key in keys]
     lines.append("n: questions; below a mean its 95% bootstrap interval")
-    lines += [printable(line) for line in (*alternatives_notes(report), *evidence_notes(report))]
+    told = (*alternatives_notes(report), *evidence_notes(report), *report.metric_failures)
+    lines += map(printable, told)
     matchers = {
         system.name: printable(scored_by(system.scores.scorer)) for system in report.systems
     }

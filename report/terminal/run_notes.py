@@ -1,7 +1,7 @@
 """Lines below the tables: what models settled, what modules did, which metrics failed."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.base.numbers import interval, number
@@ -19,14 +19,13 @@ from branchwise.eval.judging.grading import SAMPLES, GradeReport
 from branchwise.eval.judging.judge import JudgeReport
 from branchwise.eval.judging.matcher import Agreement, MatcherReport
 from branchwise.eval.judging.settle import JudgeCheck, Settled
-from branchwise.eval.scores import ItemScore, Scores
 from branchwise.report.terminal.cells import indented, plain, run_name
 
 if TYPE_CHECKING:
     from rich.padding import Padding
 
 _SHOWN = 5
-_MAX_LINE, _MAX_ID = 300, 80
+_MAX_LINE = 300
 _BY_NAMES = " (branches aligned by names)"
 _PAIRS = {"aligned": " (only pairs that token F1 aligns)", "placed": " (pairs by position)"}
 
@@ -249,21 +248,3 @@ def _by(reasons: Counter[str]) -> str:
     """Each with its number, the most frequent first, equal ones by name."""
     ranked = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in ranked)
-
-
-def failure_lines(scored: Iterable[Scores]) -> list[str]:
-    """A line for each metric that failed: how many items it left unscored, and why the first."""
-    failed: dict[str, list[ItemScore]] = {}
-    items = 0
-    for scores in scored:
-        items += len(scores.items)
-        for metric, item in scores.failures:
-            failed.setdefault(metric, []).append(item)
-    lines = []
-    for metric, unscored in failed.items():
-        first = unscored[0]
-        epoch = f" in epoch {first.epoch}" if any(item.epoch for item in unscored) else ""
-        question = f"question {printable(first.id)[:_MAX_ID]}{epoch}"
-        left = f"the metric {metric} left {len(unscored)} of {items} items unscored"
-        lines.append(f"{left}; the first is {question}: {printable(first.failures[metric])}")
-    return lines

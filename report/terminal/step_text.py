@@ -73,7 +73,10 @@ def passage_lines(passages: Sequence[ShownPassage], answers: Sequence[str]) -> I
     marked = [(passage, named(passage.text, names)) for passage in passages]
     naming = [(passage, marks[0].start) for passage, marks in marked if marks]
     others = [(passage, 0) for passage, marks in marked if not marks]
-    lines = [f"[{p.id}] {p.title}: {_around(p.text, start)}" for p, start in (*naming, *others)]
+    lines = [
+        ": ".join([f"[{p.id}] {p.title}".rstrip(), _around(p.text, start)])
+        for p, start in (*naming, *others)
+    ]
     shown = few(lines, min(_SHOWN, len(naming) or _SHOWN), "more passages")
     return (printable(one_line(line)) for line in shown)
 

@@ -136,9 +136,16 @@ def _questions(loaded: LoadedStudy, number: int) -> QuestionSet:
         task = None if asked.task is None else get_task(asked.task).name
     except InputError as error:
         raise InputError(error.what, where=where("task"), remedy=error.remedy) from None
+    given = loaded.given.get(number)
     try:
-        questions = load_questions(
-            source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(task)
+        questions = (
+            given
+            if isinstance(given, QuestionSet)
+            else load_questions(given, gold_of=gold_of(task))
+            if given
+            else load_questions(
+                source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(task)
+            )
         )
     except InputError as error:
         if file is not None and error.where and error.where.startswith(str(file)):

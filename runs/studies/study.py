@@ -85,6 +85,11 @@ Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 
 
 _WORDS = {False: "off", True: "on"}
+_SWITCH = BeforeValidator(
+    lambda given: given == "on" if isinstance(given, str) and given in _WORDS.values() else given
+)
+"""Quoted, the words are texts."""
+_NODE: Any = Annotated[bool, _SWITCH]
 _BOUNDS_OF: Mapping[Any, Sequence[Any]] = {
     str: [AfterValidator(no_empty_text)],
     int: [Ge(-_LARGEST), Le(_LARGEST)],
@@ -100,6 +105,8 @@ def _annotation(field: Declared) -> Any:
         # YAML reads the words off and on as false and true.
         bounds = [BeforeValidator(lambda given: _WORDS[given] if type(given) is bool else given)]
     # Of two bounds of a kind the later one holds: the field's own.
+    if field.kind is bool:
+        bounds = [_SWITCH]
     inner: Any = Annotated[(field.kind, *bounds, *field.info.metadata)]
     return inner | None if field.optional else inner
 
@@ -146,12 +153,14 @@ def _factor(level: Any) -> Any:
 def _section(section: StudySection, nodes: tuple[str, ...]) -> type[BaseModel]:
     """A pydantic model; nodes are numbered, as pydantic keeps some names for itself."""
     if section == "base":
-        fields, of_node = {key: _annotation(field) for key, field in FIELDS.items()}, bool
+        fields = {key: _annotation(field) for key, field in FIELDS.items()}
+        of_node = _NODE
         at_least = "name two models at least, or write model: NAME"
         check = AfterValidator(partial(_check_distinct, remedy=at_least))
         fields[MODEL_LIST] = Annotated[Texts, check]
     else:
-        fields, of_node = {key: _factor(_annotation(FIELDS[key])) for key in FACTORS}, _factor(bool)
+        fields = {key: _factor(_annotation(FIELDS[key])) for key in FACTORS}
+        of_node = _factor(_NODE)
     definitions: dict[str, Any] = {key: (type_, None) for key, type_ in fields.items()}
     for n, name in enumerate(nodes):
         definitions[f"node_{n}"] = (of_node, Field(default=None, alias=name))
@@ -160,7 +169,7 @@ def _section(section: StudySection, nodes: tuple[str, ...]) -> type[BaseModel]:
 
 
 MAX_SET_NAME = 36
-_NAME = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
+SET_NAME = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
 Design = Literal["vary", "factorial"]
 MAX_NAME = 80
 
@@ -174,7 +183,7 @@ class Questions(QuestionOptions):
     model_config = _STRICT
 
     source: Text
-    name: str | None = Field(default=None, pattern=_NAME, max_length=MAX_SET_NAME)
+    name: str | None = Field(default=None, pattern=SET_NAME, max_length=MAX_SET_NAME)
     fields: Mapping[str, Text] = Field(default={})
     separator: Text | None = None
     ids: Texts | Text | None = Field(default=None, union_mode="left_to_right")
@@ -240,7 +249,7 @@ class Study(ScoreOptions, CostOptions):
 
     model_config = _STRICT
 
-    name: str = Field(pattern=_NAME, max_length=MAX_NAME)
+    name: str = Field(pattern=SET_NAME, max_length=MAX_NAME)
     questions: Annotated[tuple[Questions, ...], BeforeValidator(_sets), Field(strict=False)]
     nodes: Mapping[str, Text] = Field(default={})
     base: _Settings = Field(default={})

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import branchwise
 from branchwise import System, load_questions, run, score
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question, QuestionSet
@@ -143,6 +144,93 @@ def test_what_is_no_set_is_refused_in_one_line(given: object, why: str) -> None:
         load_questions(given)  # type: ignore[arg-type]
     assert str(refused.value).startswith(why)
     assert "\n" not in str(refused.value)
+
+
+def test_a_set_is_written_and_is_a_frame(questions: QuestionSet, tmp_path: Path) -> None:
+    path = questions[:3].save(tmp_path / "part.jsonl")
+    assert load_questions(path).digest == questions[:3].digest
+    frame = questions.to_pandas()
+    assert list(frame.id[:2]) == ["q0", "q1"]
+    assert frame.answers[1] == {"default": ["P 1"]}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda qs: qs.sample(-1), "sample: n is -1; give a number of questions"),
+        (lambda qs: qs.sample(2.5), "sample: n is of the type float; give an int"),
+        (lambda qs: qs.filter("x"), "filter: keep is of the type str; give a function"),
+        (lambda qs: branchwise.run(qs), "run: missing a required argument: 'system'; its param"),
+        (lambda qs: load_questions({"q": "a"}), "rows: is of the type dict, which has no rows"),
+        (lambda qs: load_questions(np.array(["a"])), "rows: is of the type ndarray, which has no"),
+    ],
+)
+def test_what_a_set_cannot_do_is_one_line(
+    questions: QuestionSet, call: Callable[[QuestionSet], object], said: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        call(questions)
+    assert str(refused.value).startswith(said)
+
+
+def test_columns_of_answers_are_proposed_and_files_need_no_prefix(tmp_path: Path) -> None:
+    rows = [{"id": 1, "question": "Who?", "gold_answers": ["Ann"]}]
+    with pytest.raises(InputError, match=r"""fields=\{'answers': 'gold_answers'\}"""):
+        branchwise.load_questions(rows)
+    (tmp_path / "q.json").write_text(json.dumps(rows))
+    named = {"answers": "gold_answers"}
+    read = branchwise.load_questions(tmp_path / "q.json", fields=named)
+    assert read["1"].branches[0].answers[0].text == "Ann"
+
+
+def test_what_was_kept_is_told_once(recwarn: pytest.WarningsRecorder) -> None:
+    for _ in range(2):
+        load_questions([{"id": "a", "question": "Who?", "answers": ["A"], "note": 1}])
+    assert len([one for one in recwarn if "kept in meta: note" in str(one.message)]) == 1
+
+
+def test_sets_have_names_and_results_over_them_are_compared(
+    questions: QuestionSet, tmp_path: Path
+) -> None:
+    system, out = System(model="offline", tools=()), tmp_path / "S"
+    made = branchwise.run({"films": questions[:2], "rest": ROWS[2:4]}, system, out=out)
+    assert list(made.runs) == ["films", "rest"]
+    listed = branchwise.run([ROWS[:2], ROWS[2:4]], system, out=tmp_path / "T")
+    assert list(listed.runs) == ["rows", "rows-2"]
+    other = branchwise.run(
+        {"films": questions[:2], "rest": questions[2:4]}, system, out=tmp_path / "U"
+    )
+    compared = branchwise.compare(made, other)
+    assert list(compared) == ["films", "rest"]
+    assert list(compared["films"].comparisons) == ["U"]
+    for call, said in (
+        (lambda: branchwise.compare(made, listed), "share no set"),
+        (lambda: branchwise.run({"a/b": questions}, system), "'a/b' cannot name a set"),
+    ):
+        with pytest.raises(InputError, match=said):
+            call()
+
+
+def test_ids_may_be_numbers(tmp_path: Path) -> None:
+    rows = [row | {"id": n} for n, row in enumerate(ROWS[:3])]
+    made = branchwise.run(rows, System(model="offline", tools=()), out=tmp_path / "R", ids=[1, 2])
+    assert made.state.done == 2
+
+
+def test_rows_become_a_corpus(tmp_path: Path) -> None:
+    rows = [{"name": f"T {n}", "body": f"Text {n}.", "url": "u"} for n in range(3)]
+    named = {"title": "name", "text": "body"}
+    built = branchwise.build_corpus([*rows, rows[0]], tmp_path / "C", fields=named)
+    assert built.corpus.passage(1).title == "T 1"
+    assert repr(built) == (
+        f"<Corpus {tmp_path / 'C'}: 3 passages; left out: 1 passage that is there already: row 4; "
+        "left out: fields that are no part of a passage: url>"
+    )
+    assert branchwise.build_index(str(tmp_path / "C"), "bm25") == tmp_path / "C" / "index" / "bm25"
+    with pytest.raises(InputError, match=r"no column 'nam'; correct fields=\{'title': 'nam'\}"):
+        branchwise.build_corpus(rows, tmp_path / "D", fields={**named, "title": "nam"})
+    with pytest.raises(InputError, match="fields is of the type str; give a dict"):
+        branchwise.build_corpus(rows, tmp_path / "D", fields="title=name")
 
 
 def test_rows_are_run_and_scored(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_what_is_wrong_is_one_line_with_file_and_place(
 @pytest.mark.parametrize(
     ("source", "fields", "separator", "message"),
     [
-        ("q.jsonl", ["question=q"], None, "--field: Branchwise's own format has fields of its own"),
+        ("musique:q.json", ["question=q"], None, "--field: MuSiQue-Ans has fields of its own"),
         ("musique:q.jsonl", (), ";", "--separator: MuSiQue-Ans has fields of its own"),
         ("jsonl:q.jsonl", ["question"], None, "--field question: is not FIELD=COLUMN"),
         ("jsonl:q.jsonl", ["=q"], None, "is not FIELD=COLUMN"),

@@ -149,7 +149,7 @@ def test_only_passages_with_a_name_of_the_query_take_the_places_of_those_shown(r
     first, again = results(search("novel by Ann Lee"), search("a novel by Ann Lee"), **found)
     assert ids(first) == ["one", "two", "p0", "p1"], "nothing was shown before: the ranking's own"
     assert ids(again) == []
-    assert "0 of 10 that match; more on page 2\n\nNothing new on this page." in again
+    assert "0 of 10 that match; more on page 2.\n\nNothing new on this page." in again
     first, again = results(search("novel by ann lee"), search("a novel by ann lee"), **found)
     assert (ids(first), ids(again)) == (["one", "two", "p0", "p1"], ["p2", "p3", "p4", "p5"])
     asked = [search("novel by Ann Lee"), search("novel by Anne Lee")]

@@ -118,7 +118,7 @@ def test_numbers_of_every_kind_are_taken(
     write: Write, expression: str, value: float | None
 ) -> None:
     scores = scored(write(returning(expression)), [item("q1", "A", "B", error="timeout: late")])
-    assert (values(scores), scores.failures) == ([value], [])
+    assert (values(scores), scores.failures) == ([value], {})
 
 
 @pytest.mark.slow
@@ -141,7 +141,7 @@ def test_what_is_no_number_leaves_the_item_unscored_and_says_why(
     spec = write(returning(f"({expression}) if item.question.id == 'q2' else 1", seconds))
     scores = scored(spec)
     assert values(scores)[1] is None
-    failed = {row.id: row.failures["found"] for name, row in scores.failures}
+    failed = {row.id: row.failures["found"] for row in scores.failures["found"]}
     assert said in failed["q2"]
     assert "\n" not in failed["q2"]
     json.dumps(scores.to_json(), allow_nan=False)
@@ -225,8 +225,8 @@ def test_score_says_which_items_it_could_not_score_and_ends_with_1(
     assert document["items"][2]["failures"]["found"].startswith("found: ZeroDivisionError")
     (line,) = [line for line in err.splitlines() if line.startswith("branchwise:")]
     assert line == (
-        "branchwise: the metric found left 1 of 3 items unscored; the first is question q3: "
-        "found: ZeroDivisionError: division by zero"
+        "branchwise: found failed on 1 of 3 items (the first: question q3: "
+        "ZeroDivisionError: division by zero, metrics.py:7)"
     )
 
 

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from branchwise.base.text import counted
+from branchwise.base.text import counted, cut, one_line
 from branchwise.report.terminal.blocks import Block
 from branchwise.report.terminal.marks import spans_in
 from branchwise.report.terminal.step_text import begun, count, few, indented, short
@@ -19,6 +19,8 @@ READ = "as the agent read it"
 MAX_QUERY_LINES = 12
 _QUERY = "query"
 _QUERY_WIDTH = 66
+_BEGINNING = 80
+"""Characters of a passage without a title that stand in its place."""
 """So that a query, indented twice, fits on a terminal of 80 columns, also in the demo."""
 _MAX_WORD = 400
 
@@ -159,7 +161,8 @@ def _size(body: Tool) -> str:
 
 def _title(passage: ShownPassage) -> str:
     score = f"{passage.score:.3f}  " if isinstance(passage.score, int | float) else ""
-    return f"{score}[{passage.id}] {passage.title}"
+    name = passage.title or cut(one_line(passage.text), _BEGINNING)
+    return f"{score}[{passage.id}] {name}"
 
 
 def _result(body: Tool, around: Around) -> Iterator[Block]:
