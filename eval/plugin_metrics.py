@@ -182,7 +182,8 @@ def check_metrics(metrics: Iterable[MetricPlugin], questions: QuestionSet) -> No
             metric.of(AnsweredItem(question, gold, gold_set=0 if question.alternatives else None))
         except PluginFailure as failure:
             at = failure.error and raised_at(failure.error, Path(metric.place.rpartition(":")[0]))
-            why = failure.line.removeprefix(f"{metric.name}: ")
+            place = f", {fault_place(failure.error, metric.function)}"
+            why = failure.line.removeprefix(f"{metric.name}: ").removesuffix(place)
             problem = f"fails on the first question, {question.id!r}: {why}"
             raise InputError(
                 f"the metric {metric.name} {problem}",

@@ -10,7 +10,15 @@ from typing import NamedTuple
 from branchwise.base.errors import InputError
 from branchwise.base.numbers import UNKNOWN
 from branchwise.eval.bootstrap import Intervals
-from branchwise.report.table import OF_INTERVALS, CellText, Table, TableColumn, one_line, row_texts
+from branchwise.report.table import (
+    OF_INTERVALS,
+    SUBSET,
+    CellText,
+    Table,
+    TableColumn,
+    one_line,
+    row_texts,
+)
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -75,6 +83,8 @@ def numeric(text: str) -> str:
     return "".join(_IN_NUMBERS.get(c, _SPECIAL.get(c, c) if c in "[]▲▼" else c) for c in text)
 
 
+_P = re.compile(r"(?<!\S)p(?=[:\s])")
+"""A p-value in a sentence, a variable like n."""
 # Papers name models; where they were asked stands in the CSV files.
 _ADDRESS = re.compile(r"@https?://[^\s,;)]+?(?=[:.]?(?:[\s,;)]|$))")
 
@@ -97,18 +107,27 @@ class GridColumn:
 
 @dataclass(frozen=True)
 class Grid:
-    """`groups`: the heading, or "", and the number of rows of each."""
+    """`groups`: the heading, or "", and the number of rows of each; `of_all`: what holds of every
+    row, for the caption."""
 
     label: GridColumn
     columns: tuple[GridColumn, ...]
     groups: tuple[tuple[str, int], ...]
+    of_all: str = ""
 
 
 def _grid_of(table: Table, intervals: Intervals) -> Grid:
     printed = table.as_printed()
     *grouped, label = printed.key_columns
     texts = row_texts(printed)
-    spans = []
+    spans, of_all = [], []
+    subset, n = printed.index(SUBSET), printed.index("n")
+    if subset in grouped and len({*printed.subsets}) == 1:
+        grouped.remove(subset)
+        of_all.append(escape(f"{printed.subsets[0]} questions"))
+    is_same = n is not None and len(texts) > 1 and len({row[n].text for row in texts}) == 1
+    if n is not None and is_same:
+        of_all.append(f"$n = {texts[0][n].text}$")
     keys = [[row[index] for index in grouped] for row in printed.rows]
     for _, run in groupby(range(len(keys)), lambda number: keys[number]):
         first, *others = run
@@ -116,11 +135,12 @@ def _grid_of(table: Table, intervals: Intervals) -> Grid:
     columns: list[GridColumn] = []
     for index, column in enumerate(printed.columns):
         # A key column that is none of those of the rows is the same in all: the caption has it.
-        if index not in (*grouped, label) and not column.is_key:
+        if index not in (*grouped, label) and not column.is_key and not (is_same and index == n):
             columns += _grid_columns(column, [row[index] for row in texts], intervals)
     labels = tuple(GridCell(row[label].text) for row in texts)
     column = printed.columns[label]
-    return Grid(GridColumn(column.title, labels, True, column.group), tuple(columns), tuple(spans))
+    heads = GridColumn(column.title, labels, True, column.group)
+    return Grid(heads, tuple(columns), tuple(spans), ", ".join(of_all))
 
 
 def _grid_columns(
@@ -229,13 +249,14 @@ def _floats(table: Table, look: LatexLook) -> Iterator[str]:
     ]
     room = _LINES - sum(len(note) for note in notes) // _ON_LINE
     words = " ".join(sentence(note if note.endswith(".") else f"{note}.") for note in notes)
+    words = _P.sub("$p$", words)
     # Longer lines than a page's width are hard to read.
     below = (
         f"\\par\\smallskip\n\\begin{{minipage}}{{{min(look.width, PAGE):.0f}pt}}\\raggedright"
         f"\\scriptsize {words}\\end{{minipage}}\n"
     )
     pages = list(_pages(grid, room))
-    caption = sentence(table.as_printed().caption)
+    caption = sentence(table.as_printed().caption) + (f" ({grid.of_all})" if grid.of_all else "")
     # `table*` spans the columns of a class that has two.
     environment = "table" if look.width <= _WIDEST_COLUMN else "table*"
     for number, page in enumerate(pages, start=1):
@@ -336,6 +357,8 @@ def _group_headings(columns: Sequence[GridColumn]) -> Iterator[str]:
 
 def _heading(title: str) -> str:
     """On two lines where it is long: numbers are narrow."""
+    if title == "p":
+        return "$p$"
     words = title.split()
     if len(title) <= _LONG_HEADING or len(words) == 1:
         return escape(title)

@@ -20,7 +20,7 @@ FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, eq=False)
-class Statement:
+class ModuleStatement:
     """A statement of a module. `binds`: the module's names that it binds, by `global` in functions,
     too; `reads`: those that it may read whenever it runs; `executed`: its parts that run at import,
     which bodies of functions do not."""
@@ -31,7 +31,7 @@ class Statement:
     executed: tuple[ast.AST, ...]
 
     @classmethod
-    def of(cls, node: ast.stmt) -> "Statement":
+    def of(cls, node: ast.stmt) -> "ModuleStatement":
         """Reads the statement by itself, so that each name is either its own or the module's."""
         top = symtable.symtable(ast.unparse(node), "plug-in", "exec")
         binds = {one.get_name() for one in top.get_symbols() if _is_bound(one)}
@@ -63,7 +63,7 @@ class Statement:
         return ""
 
 
-def statements_of(tree: ast.Module) -> list[Statement]:
+def statements_of(tree: ast.Module) -> list[ModuleStatement]:
     """All statements in order, imports by single names, without what only a script runs."""
     split: list[ast.stmt] = []
     for node in tree.body:
@@ -76,7 +76,7 @@ def statements_of(tree: ast.Module) -> list[Statement]:
                 continue
             case _:
                 split.append(node)
-    return [Statement.of(node) for node in split]
+    return [ModuleStatement.of(node) for node in split]
 
 
 def is_unseen(node: ast.AST) -> bool:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from branchwise.base.plugins.statements import (
     FUNCTION,
-    Statement,
+    ModuleStatement,
     executed,
     imported_modules,
     is_store,
@@ -80,7 +80,7 @@ class _Module:
     def __init__(self, tree: ast.Module, beside: Set[str]) -> None:
         self._beside = beside
         self._statements = statements_of(tree)
-        self._binding: dict[str, list[Statement]] = defaultdict(list)
+        self._binding: dict[str, list[ModuleStatement]] = defaultdict(list)
         for statement in self._statements:
             for name in statement.binds:
                 self._binding[name].append(statement)
@@ -92,17 +92,17 @@ class _Module:
         aliases = [part for part in ast.walk(tree) if isinstance(part, ast.alias)]
         self._has_star = any(alias.name == "*" for alias in aliases)
 
-    def used_by(self, name: str) -> list[Statement]:
+    def used_by(self, name: str) -> list[ModuleStatement]:
         """The statements that count, in order; none where the name is not seen to be bound."""
         if not self._binding.get(name) or self._has_star:
             return []
-        names, used = {name}, set[Statement]()
+        names, used = {name}, set[ModuleStatement]()
         while more := [s for s in self._statements if s not in used and self._counts(s, names)]:
             used.update(more)
             names.update(*(statement.reads for statement in more))
         return [statement for statement in self._statements if statement in used]
 
-    def _counts(self, statement: Statement, names: set[str]) -> bool:
+    def _counts(self, statement: ModuleStatement, names: set[str]) -> bool:
         if any(statement in self._binding.get(name, ()) for name in names):
             return True
         if self._is_for_effect(statement):
@@ -113,7 +113,7 @@ class _Module:
         changes = reached & names & self._changing or self._modules(reached) & self._modules(names)
         return bool(changes) or any(s.is_unseen for s in behind)
 
-    def _is_for_effect(self, statement: Statement) -> bool:
+    def _is_for_effect(self, statement: ModuleStatement) -> bool:
         """Whether it may change something for every plug-in."""
         is_unread = self._read.isdisjoint(statement.binds)
         if statement.origin.startswith("__future__"):
@@ -127,7 +127,7 @@ class _Module:
         is_hidden = all(name.startswith("_") for name in statement.binds)
         return is_unread and is_hidden and self._runs(statement)
 
-    def _runs(self, statement: Statement) -> bool:
+    def _runs(self, statement: ModuleStatement) -> bool:
         """Whether code runs at import that may change what it reaches."""
         for part in statement.executed:
             asked = [*getattr(part, "decorator_list", ())]
@@ -141,7 +141,7 @@ class _Module:
                 return True
         return False
 
-    def _reached(self, statement: Statement) -> tuple[set[str], set[Statement]]:
+    def _reached(self, statement: ModuleStatement) -> tuple[set[str], set[ModuleStatement]]:
         """Names that a statement may read or bind, directly or by others, and these with it."""
         reached, behind = set[str](), {statement}
         todo = [*statement.reads, *statement.binds]
@@ -160,7 +160,7 @@ class _Module:
     @cached_property
     def _changing(self) -> set[str]:
         """Names of objects that are not seen to stay as they are."""
-        names, assigned = set(self._changed), list[Statement]()
+        names, assigned = set(self._changed), list[ModuleStatement]()
         for statement in self._statements:
             node, parts = statement.node, statement.executed
             if isinstance(node, FUNCTION | ast.ClassDef):

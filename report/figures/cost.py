@@ -149,6 +149,8 @@ def pareto_front(points: Sequence[Point]) -> list[Point]:
 
 _FRONT: dict[str, Any] = {"color": "0.6", "linestyle": (0, (4, 2))}
 _NAME = "Pareto front"
+_NEAR = 0.03
+"""Of the largest cost, and of the metric: markers that are so near to each other overlap."""
 _LOG_FROM = 20
 """Largest cost over smallest, from which on the axis is logarithmic."""
 
@@ -183,15 +185,22 @@ def _draw_points(axes: "Axes", cost: Cost) -> None:
     spent, values = [point.spent for point in front], [point.value for point in front]
     most = max(point.spent for point in cost.points)
     axes.step([*spent, most], [*values, values[-1]], where="post", **_FRONT)
-    for point in cost.points:
+    for number, point in enumerate(cost.points):
         low, high = point.mean.low, point.mean.high
         look = line_look(point.index)
+        # Behind a marker at the same place stands a larger one: both can be seen.
+        behind = sum(
+            abs(other.spent - point.spent) <= _NEAR * most
+            and abs(other.value - point.value) <= _NEAR
+            for other in cost.points[:number]
+        )
         if low is not None and high is not None:
             axes.plot([point.spent] * 2, [low, high], color=look["color"], linewidth=0.6)
         amount = f"{numbers.as_text(point.spent, cost.unit.unit)} {cost.unit.axis}"
         mean = f"{numbers.number(point.value)} {numbers.interval(low, high)}"
         on_front = ", on the Pareto front" if point in front else ""
-        look |= {"linestyle": "none", "markersize": 5}
+        look |= {"linestyle": "none", "markersize": 5 + 3 * behind}
+        look["zorder"] = 2 - 0.1 * behind
         tip = tips(f"{point.name}: {mean} for {amount}{on_front}")
         axes.plot([point.spent], [point.value], clip_on=False, gid=tip, **look)
     axes.set_ylim(bottom=0, top=min(1.03, axes.get_ylim()[1]))

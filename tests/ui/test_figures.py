@@ -10,6 +10,7 @@ import pytest
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.report.figures.changes import change_figures
+from branchwise.report.figures.cost import cost_figure, draw_cost
 from branchwise.report.figures.drawing import (
     add_legend,
     legend_height,
@@ -201,3 +202,14 @@ def test_metrics_that_are_the_same_for_every_question_share_a_panel() -> None:
     files = figure_files(study, ["changes", "by-branches", "by-steps"])
     assert {name.partition(".")[0] for name in files} == {"changes", "captions"}
     assert study.alike_notes[0] in files["captions.txt"].decode()
+
+
+def test_of_markers_on_each_other_the_later_is_larger_and_behind() -> None:
+    cases = [BASE, replace(BASE, name="same"), replace(EXTRACTED, model=BASE.model)]
+    cost = cost_figure(make_report(cases))
+    assert cost
+    with paper_style():
+        (axes,) = draw_cost(cost).figure.axes
+    marks = [line for line in axes.get_lines() if line.get_gid()]
+    assert [line.get_markersize() for line in marks] == [5, 8, 5]
+    assert marks[1].get_zorder() < marks[0].get_zorder()

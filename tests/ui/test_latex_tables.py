@@ -91,13 +91,27 @@ def test_a_table_that_is_longer_than_a_page_goes_on_in_another_float() -> None:
 
 
 def test_a_group_is_parted_only_where_it_is_longer_than_a_page() -> None:
-    rows = [(f"system {n}", part, 2, MEAN) for part in ("a", "b", "c") for n in range(15)]
+    rows = [(f"system {n}", part, n, MEAN) for part in ("a", "b", "c") for n in range(15)]
     text = latex([replace(table(), rows=tuple(rows))])
     groups = [re.findall(r"\\itshape (\w)", one) for one in text.split(r"\begin{table*}")[1:]]
     assert groups == [["a"], ["b"], ["c"]]
     long = [(f"system {n}", "a", 2, MEAN) for n in range(30)]
     parted = latex([replace(table(), rows=tuple(long))]).split(r"\begin{table*}")[1:]
-    assert [one.count(" & 2 & ") for one in parted] == [15, 15]
+    assert [len(re.findall(r"system \d", one)) for one in parted] == [15, 15]
+
+
+def test_what_is_the_same_in_every_row_stands_in_the_caption() -> None:
+    rows = [(f"system {n}", "unambiguous", 40, MEAN) for n in range(2)]
+    text = latex([replace(table(), rows=tuple(rows), notes=("In p: up, p is corrected.",))])
+    assert "(unambiguous questions, $n = 40$)}" in text
+    assert " & 40 & " not in text
+    assert r"\itshape" not in text
+    assert "In $p$: up,{} $p$ is corrected." in text
+    other = [*rows, ("system 2", "ambiguous", 39, MEAN)]
+    text = latex([replace(table(), rows=tuple(other))])
+    assert " & 39 & " in text
+    assert r"\itshape ambiguous" in text
+    assert "$n = " not in text
 
 
 def test_floats_do_not_wait_for_a_place_without_end() -> None:
