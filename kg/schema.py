@@ -108,6 +108,9 @@ class Relation(_Declared):
     more_than: tuple[str, ...] = Field((), max_length=2)
     time: Range | None = None  # years from the subject's year to the statement's
     time_as: Literal["point", "start", "spells"] = "point"
+    # Its value may have replaced another, so many years before the present or a person's death;
+    # with a `time`, in that year.
+    former: Range | None = None
 
     @model_validator(mode="after")
     def _one_kind_of_value(self) -> Self:
@@ -306,6 +309,7 @@ def _relation_faults(schema: Schema, relation: Relation) -> Iterator[str]:
         ("date", date),
         *(("era", era) for era in eras),
         ("time", None if relation.time_as == "spells" else relation.time),
+        ("former", relation.former),
     ):
         if bounds and bounds[0] > bounds[1]:
             yield f"its {name} {list(bounds)} runs backwards"
@@ -314,6 +318,8 @@ def _relation_faults(schema: Schema, relation: Relation) -> Iterator[str]:
     every = relation.chance.values() if isinstance(relation.chance, Mapping) else [relation.chance]
     if not all(0 <= chance <= 100 for chance in every):
         yield "its chance is not a percentage"
+    if relation.former and relation.count != (1, 1):
+        yield "has `former`, and may have several values"
     if relation.inverse and not relation.object:
         yield "has an inverse, and its values are not entities"
 

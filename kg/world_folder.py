@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from branchwise.base.errors import InputError
 from branchwise.base.files import first_problem, open_data
+from branchwise.kg.dials import EASY, Dials
 
 FORMAT: Literal[2] = 2
 MAX_ENTITIES = 5_000_000
@@ -49,6 +50,7 @@ class WorldDescription(_Described):
     seed: int
     ambiguity: float
     domains: tuple[str, ...]
+    dials: Dials = EASY
     schema_sha256: str
     sizes: Sizes
     files: dict[str, FileDescription]

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from branchwise.kg.schema import Relation, Schema
-from branchwise.worlds.draws import Ints, below, scaled, words
+from branchwise.kg.schema import Range, Relation, Schema
+from branchwise.worlds.draws import Ints, below, scaled, stream_key, words
 from branchwise.worlds.population import NOW, Population
 
 
@@ -65,6 +65,12 @@ class Links(NamedTuple):
     begins: Ints
     ends: Ints
     sides: Ints
+
+
+_HUB_LINKS = 300
+"""How many links of one relation a hub has, where the era of its subjects lets it."""
+
+_GENERATION = 30  # years: an object whose subjects' era is no longer is no hub
 
 
 class CandidatePool(NamedTuple):
@@ -195,9 +201,39 @@ class _Drawing:
         if relation.evenly:
             equal = np.ones_like(equal)
         places = np.where(equal, low + scaled(draws, high - low), places)
+        if self.population.dials.hubs and not relation.evenly:
+            self._to_hubs(stream, era, pool, years, places)
         empty = low >= high
         places[empty] = 0
         return np.where(empty, -1, pool.members[places])
+
+    def _to_hubs(
+        self, stream: str, era: Range | None, pool: CandidatePool, years: Ints, places: Ints
+    ) -> None:
+        """Send a share of links to hubs that fit the era, in place. Hubs are spread over the pool's
+        years: of each stretch the most famous; of every other stretch one that shares its name."""
+        if era is not None and era[1] - era[0] < _GENERATION:
+            return
+        share = self.population.dials.hubs
+        number = max(1, round(len(places) * share / 100 / _HUB_LINKS))
+        shared = self.population.groups.shared[pool.members]
+        fame = self.fame[pool.members]
+        first = stream_key(self.seed, f"hub/{stream}") % 2
+        hubs = []
+        for n, stretch in enumerate(np.array_split(np.arange(len(pool.members)), number)):
+            fitting = stretch[shared[stretch]] if (n + first) % 2 else stretch
+            if len(stretch):
+                own = fitting if len(fitting) else stretch
+                hubs.append(int(own[np.argmax(fame[own])]))
+        hub = np.array(hubs, dtype=np.int64)
+        low, high = np.zeros_like(places), np.full_like(places, len(hub))
+        if era is not None:
+            low = np.searchsorted(pool.years[hub], years - era[1], side="left")
+            high = np.searchsorted(pool.years[hub], years - era[0], side="right")
+        draws = words(self.seed, f"hub/{stream}", len(places))
+        sent = below(self.seed, f"to hub/{stream}", 100, len(places)) < share
+        sent &= low < high
+        places[sent] = hub[low[sent] + scaled(draws[sent], (high - low)[sent])]
 
     def _pool(self, kind: str) -> CandidatePool:
         if kind not in self._pools:
@@ -276,7 +312,8 @@ class Item(NamedTuple):
 
 class FactValue(NamedTuple):
     """One value: the index of an entity, a date (yyyymmdd), a number; or an item. `begin`, `end`:
-    years, or 0. `side`: whether it is told about the subject (1), the object (2) or both (3)."""
+    years, or 0. `side`: whether it is told about the subject (1), the object (2), both (3), or in
+    another's article (0)."""
 
     content: int
     item: Item | None = None
@@ -289,13 +326,15 @@ ReadValues = Callable[[int], list[FactValue]]
 
 
 class Fact(NamedTuple):
-    """A relation, seen from its subject or from its object (`inverse`), and how to read it."""
+    """A relation, seen from its subject or from its object (`inverse`), and how to read it.
+    `former`: values that were replaced."""
 
     name: str
     relation: Relation
     kind: FactKind
     inverse: bool
     values: ReadValues
+    former: ReadValues | None = None
 
 
 def read_links(links: Links, items: Sequence[Item]) -> ReadValues:
@@ -325,18 +364,22 @@ def _read_rows(links: Links, keys: Ints, others: Ints, items: Sequence[Item]) ->
             return []
         row = range(starts[entity - first], starts[entity - first + 1])
         if items:
-            return [FactValue(content[n], items[content[n]]) for n in row]
+            return [FactValue(content[n], items[content[n]], 0, 0, sides[n]) for n in row]
         return [FactValue(content[n], None, begins[n], ends[n], sides[n]) for n in row]
 
     return values
 
 
-def read_literals(first: int, literals: Ints) -> ReadValues:
-    """A date or number for each entity from `first` on, where it is not 0."""
-    numbers = literals.data
+def read_literals(first: int, literals: Ints, at_home: Ints, since: Ints | None) -> ReadValues:
+    """A date or number for each entity from `first` on, where it is not 0; its own article tells
+    it where it is not 0 in `at_home` either. `since`: the year in which it replaced another."""
+    numbers, told = literals.data, at_home.data
+    begins = since.data if since is not None else None
 
     def values(entity: int) -> list[FactValue]:
-        number = numbers[entity - first]
-        return [FactValue(number)] if number else []
+        row = entity - first
+        number = numbers[row]
+        begin = begins[row] if begins else 0
+        return [FactValue(number, None, begin, 0, 1 if told[row] else 0)] if number else []
 
     return values

@@ -16,6 +16,7 @@ from branchwise.base.errors import InputError
 from branchwise.base.process import Progress, silent
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.passages import passage_id
+from branchwise.kg.dials import EASY, Dials
 from branchwise.kg.schema import Schema
 from branchwise.kg.world_folder import (
     FORMAT,
@@ -33,8 +34,11 @@ from branchwise.worlds.domains import DOMAINS, world_schema
 from branchwise.worlds.draws import stream_key
 from branchwise.worlds.facts import Fact, FactKind, FactValue, Item
 from branchwise.worlds.population import MAX_AMBIGUITY
-from branchwise.worlds.telling.article import Articles, EntityMentions, Sentences, ToldValue
+from branchwise.worlds.telling.article import Articles, Telling
+from branchwise.worlds.telling.mentions import EntityMentions
 from branchwise.worlds.telling.prose import type_prose
+from branchwise.worlds.telling.sentences import Sentences
+from branchwise.worlds.telling.strays import StrayClauses, ToldValue
 from branchwise.worlds.world import World, iso_date
 
 ENTITY = "http://www.wikidata.org/entity/"
@@ -74,29 +78,53 @@ def statement_object(world: World, fact: Fact, value: FactValue) -> str:
     return iso_date(value.content) if fact.kind is FactKind.DATE else str(value.content)
 
 
-def statements(world: World, qid: str, fact: Fact, values: list[FactValue]) -> Iterator[str]:
+def statements(
+    world: World, qid: str, fact: Fact, values: list[FactValue], former: list[FactValue]
+) -> Iterator[str]:
     """The lines of what a relation says of an entity. A value with times has a node of its own with
-    qualifiers, too; its name follows from what it says, so that no counter is needed."""
+    qualifiers, too; its name follows from what it says, so that no counter is needed. Values that
+    were replaced have nodes alone, of a lower rank, as in Wikidata."""
     # Nodes for statements without a time would make the graph three times as large.
     number = fact.relation.property
     for value in values:
-        content = statement_object(world, fact, value)
-        term = f"<{ENTITY}{content}>"
-        if fact.kind is FactKind.DATE:
-            term = f'"{content}T00:00:00Z"^^<{_XSD}dateTime>'
-        elif fact.kind is FactKind.NUMBER:
-            term = f'"{content}"^^<{_XSD}decimal>'
+        content, term = _content(world, fact, value)
         yield f"<{ENTITY}{qid}> <{_PROP}direct/{number}> {term} .\n"
-        if not value.begin:
-            continue
-        node = f"<{ENTITY}statement/{qid}-{number}-{content}-{value.begin}>"
-        yield f"<{ENTITY}{qid}> <{_PROP}{number}> {node} .\n"
-        yield f"{node} <{_PROP}statement/{number}> {term} .\n"
-        years = (value.begin, value.end)
-        for qualifier, year in zip(_TIMES[fact.relation.time_as], years, strict=True):
-            if qualifier and year:
-                date = f'"{year:04d}-01-01T00:00:00Z"^^<{_XSD}dateTime>'
-                yield f"{node} <{_PROP}qualifier/{qualifier}> {date} .\n"
+        if value.begin:
+            time_as = "start" if fact.relation.time is None else fact.relation.time_as
+            rank = "PreferredRank" if former else ""
+            yield from _node(qid, number, content, term, value, _TIMES[time_as], rank)
+    for value in former:
+        content, term = _content(world, fact, value)
+        yield from _node(qid, number, content, term, value, _TIMES["spells"], "NormalRank")
+
+
+def _content(world: World, fact: Fact, value: FactValue) -> tuple[str, str]:
+    content = statement_object(world, fact, value)
+    if fact.kind is FactKind.DATE:
+        return content, f'"{content}T00:00:00Z"^^<{_XSD}dateTime>'
+    if fact.kind is FactKind.NUMBER:
+        return content, f'"{content}"^^<{_XSD}decimal>'
+    return content, f"<{ENTITY}{content}>"
+
+
+def _node(
+    qid: str,
+    number: str,
+    content: str,
+    term: str,
+    value: FactValue,
+    qualifiers: tuple[str, str],
+    rank: str,
+) -> Iterator[str]:
+    node = f"<{ENTITY}statement/{qid}-{number}-{content}-{value.begin}>"
+    yield f"<{ENTITY}{qid}> <{_PROP}{number}> {node} .\n"
+    yield f"{node} <{_PROP}statement/{number}> {term} .\n"
+    for qualifier, year in zip(qualifiers, (value.begin, value.end), strict=True):
+        if qualifier and year:
+            date = f'"{year:04d}-01-01T00:00:00Z"^^<{_XSD}dateTime>'
+            yield f"{node} <{_PROP}qualifier/{qualifier}> {date} .\n"
+    if rank:
+        yield f"{node} <{_WIKIBASE}rank> <{_WIKIBASE}{rank}> .\n"
 
 
 def vocabulary(schema: Schema) -> Iterator[str]:
@@ -132,6 +160,7 @@ def make_world(
     seed: int,
     ambiguity: float = DEFAULT_AMBIGUITY,
     domains: Sequence[str] = DOMAINS,
+    dials: Dials = EASY,
     progress: Progress = silent,
 ) -> WorldDescription:
     """Make the world folder `out`: graph, corpus, shared names and description.
@@ -140,11 +169,11 @@ def make_world(
     250 bytes an entity. Raises InputError for arguments out of range, and if `out` contains
     anything else or cannot be written; nothing is left then.
     """
-    _check(entities, seed, ambiguity, domains)
+    _check(entities, seed, ambiguity, domains, dials)
     schema = world_schema(domains)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        return _made_before(out, (entities, seed, ambiguity, set(domains)))
-    world = World(entities, seed, ambiguity, domains)
+        return _made_before(out, (entities, seed, ambiguity, set(domains), dials))
+    world = World(entities, seed, ambiguity, domains, dials)
     with new_folder(out) as folder, ExitStack() as open_files:
         kg, corpus, names = (
             open_files.enter_context(_File(folder / name))
@@ -158,6 +187,7 @@ def make_world(
             seed=seed,
             ambiguity=ambiguity,
             domains=tuple(name for name in DOMAINS if name in domains),
+            dials=dials,
             schema_sha256=hashlib.sha256(schema.model_dump_json().encode()).hexdigest(),
             sizes=sizes,
             files={file.name: file.description() for file in (kg, corpus, names)},
@@ -167,11 +197,12 @@ def make_world(
     return description
 
 
-def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDescription:
+def _made_before(out: Path, asked: tuple[int, int, float, set[str], Dials]) -> WorldDescription:
     problem = "already exists"
     with suppress(InputError):
         made = read_description(out)
-        if asked == (made.entities, made.seed, made.ambiguity, set(made.domains)):
+        of = (made.entities, made.seed, made.ambiguity, set(made.domains), made.dials)
+        if asked == of:
             if (made.format, made.version) == (FORMAT, version("branchwise")):
                 check_files(out, made)
                 remove_abandoned(out)
@@ -180,7 +211,9 @@ def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDes
     raise InputError(problem, where=str(out), remedy="choose another --out")
 
 
-def _check(entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
+def _check(
+    entities: int, seed: int, ambiguity: float, domains: Sequence[str], dials: Dials
+) -> None:
     if not 1 <= entities <= MAX_ENTITIES:
         remedy = f"ask for 1 to {MAX_ENTITIES:,}"
         raise InputError(f"a world cannot have {entities:,} entities", remedy=remedy)
@@ -191,6 +224,9 @@ def _check(entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -
         raise InputError(f"the ambiguity {ambiguity:g} is out of range", remedy=remedy)
     if not domains:
         raise InputError("no domain is given", remedy=f"choose among {', '.join(DOMAINS)}")
+    if dials.bare_titles and not ambiguity:
+        remedy = "give an ambiguity above 0, or bare_titles=0"
+        raise InputError("bare_titles needs shared names, and the ambiguity is 0", remedy=remedy)
 
 
 class _File:
@@ -240,9 +276,15 @@ class _Writer:
         # A Mersenne Twister: Python guarantees its sequence.
         random = Random(stream_key(seed, "prose")).random
         self._mentions = EntityMentions(world, prose)
+        sentences = [
+            Sentences(world, self._mentions, number, random) for number in range(len(prose))
+        ]
+        strays = None
+        if world.strays:
+            strays = StrayClauses(world, world.strays, self._mentions, sentences, random)
         self._articles = [
-            Articles(Sentences(world, self._mentions, number, random), facts)
-            for number, facts in enumerate(world.facts)
+            Articles(of_type, facts, strays, world.retold)
+            for of_type, facts in zip(sentences, world.facts, strict=True)
         ]
         self._passages = self._words = self._triples = self._statements = 0
 
@@ -284,27 +326,36 @@ class _Writer:
         for fact, values in zip(world.facts[number], known, strict=True):
             if not fact.inverse:
                 self._statements += len(values)
-                lines += statements(world, qid, fact, values)
-        title = self._mentions.title(entity)
-        tellings = self._articles[number].write(entity, known)
-        passages = (self._passage(qid, title, *telling) for telling in tellings)
+                former = fact.former(entity) if fact.former else []
+                lines += statements(world, qid, fact, values, former)
+        heading = self._mentions.heading(entity)
+        passages = (
+            self._passage(qid, heading, telling)
+            for telling in self._articles[number].write(entity, known)
+        )
         return "".join(lines), b"".join(passages)
 
-    def _passage(self, qid: str, title: str, text: str, stated: list[ToldValue]) -> bytes:
+    def _passage(self, qid: str, heading: str, telling: Telling) -> bytes:
+        title, text = telling.title or heading, telling.text
         self._passages += 1
         self._words += text.count(" ") + 1
-        statements = []
-        for fact, value in stated:
-            other = statement_object(self._world, fact, value)
-            subject, object = (other, qid) if fact.inverse else (qid, other)
-            statements.append((subject, fact.relation.property, object))
         record: dict[str, Any] = {
             "id": passage_id(title, text),
             "contents": f"{title}\n{text}",
             "entity": qid,
-            "statements": statements,
+            "statements": self._claims(telling.stated),
         }
+        if telling.former:
+            record["former"] = self._claims(telling.former)
         return orjson.dumps(record) + b"\n"
+
+    def _claims(self, told: Iterable[ToldValue]) -> list[tuple[str, str, str]]:
+        claims = []
+        for entity, fact, value in told:
+            this, other = self._world.qid(entity), statement_object(self._world, fact, value)
+            subject, object = (other, this) if fact.inverse else (this, other)
+            claims.append((subject, fact.relation.property, object))
+        return claims
 
     def _shared_name(self, group: int) -> bytes:
         groups = self._world.population.groups

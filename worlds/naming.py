@@ -52,7 +52,9 @@ class WordLists:
 def word_lists() -> WordLists:
     """All that `words/*.yaml` declare, read once."""
     files = [yaml.load(p.read_bytes(), _LOADER) for p in sorted(_FOLDER.glob("*.yaml"))]  # noqa: S506
-    lists = {name: tuple(words.split()) for f in files for name, words in f["lists"].items()}
+    lists = {
+        name: tuple(words.split()) for f in files for name, words in f.get("lists", {}).items()
+    }
     lists |= _composed([f.get("composed", {}) for f in files], lists)
     # No list has a word whose first letter misleads about its article (tested).
     lists |= {
@@ -224,6 +226,8 @@ def draw_below(seed: str, below: int) -> int:
 
 
 _ALIASES_PER_NAME = 16
+UNIVERSAL = "universal"
+"""The kind of names that entities of every other kind may bear."""
 
 
 class NameMaker:
@@ -265,8 +269,14 @@ class NameMaker:
         kind = self._kind(number)
         return kind.female[bisect_right(kind.bounds, kind.place(number))]
 
+    def is_universal(self, number: int) -> bool:
+        """Whether all kinds may bear it: it says nothing about its bearer."""
+        return number >= self.offsets.get(UNIVERSAL, number + 1)
+
     def surname(self, number: int) -> str:
-        return self.name(number).rpartition(" ")[2]
+        """The last word; of a name that all kinds may bear the whole."""
+        name = self.name(number)
+        return name if self.is_universal(number) else name.rpartition(" ")[2]
 
     def alias(self, number: int, salt: int) -> str:
         """Another name of the bearer that fits the kind and is not the name of any number.

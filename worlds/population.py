@@ -1,5 +1,6 @@
 """The entities of a world, and the names that several of them share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import cycle
 
@@ -7,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from branchwise.base.errors import InputError
+from branchwise.kg.dials import EASY, Dials
 from branchwise.kg.schema import Schema
 from branchwise.worlds.draws import Ints, below, shuffled
-from branchwise.worlds.naming import NameMaker
+from branchwise.worlds.naming import UNIVERSAL, NameMaker
 
 SIZES = range(2, 15)
 _WEIGHTS = (1000, 570, 325, 190, 115, 70, 45, 28, 18, 12, 8, 5, 3)
@@ -39,11 +41,13 @@ def share_names(
     years: Ints,
     seed: int,
     ambiguity: float,
+    namesakes: int,
 ) -> tuple[NameMaker, Ints, Groups]:
     """The names, the number of each entity's name, and which entities share one: 2 to 14 bear each
-    of the share `ambiguity` of names. Same-named entities get different years, in place."""
+    of the share `ambiguity` of names, `namesakes` per cent of these names across kinds. Same-named
+    entities get different years, in place."""
     resolved = [schema.resolved(name) for name in types]
-    kinds = tuple(dict.fromkeys(k for t in resolved for k in (t.name, t.shares) if k))
+    kinds = (*dict.fromkeys(k for t in resolved for k in (t.name, t.shares) if k), UNIVERSAL)
     type_of = np.repeat(np.arange(len(types)), np.diff(starts))
     kind_of = np.array([kinds.index(t.name) for t in resolved])[type_of]
     index = np.zeros(len(type_of), dtype=np.int64)
@@ -51,10 +55,17 @@ def share_names(
     wanted = ambiguity * len(type_of) / (1 + ambiguity * (MEAN_SIZE - 1))
     pools = _pools(schema, types, starts)
     eligible = sum(len(pool) for pool, _ in pools.values())
-    bearers: list[Ints] = []
+    bearers = _across_kinds(seed, pools, round(wanted * namesakes / 100))
+    across = np.zeros(len(type_of), dtype=np.bool_)
+    for number, members in enumerate(bearers):
+        across[members] = True
+        kind_of[members], index[members] = kinds.index(UNIVERSAL), number
+    counts[UNIVERSAL] = len(bearers)
+    wanted -= len(bearers)
     for kind, (pool, most) in pools.items():
-        sizes = _sizes(seed, kind, round(wanted * len(pool) / eligible), len(pool), most)
-        members = shuffled(seed, f"shared/{kind}", pool)[: sizes.sum()]
+        free = pool[~across[pool]]
+        sizes = _sizes(seed, kind, round(wanted * len(pool) / eligible), len(free), most)
+        members = shuffled(seed, f"shared/{kind}", free)[: sizes.sum()]
         kind_of[members] = kinds.index(kind)
         index[members] = np.repeat(np.arange(len(sizes)), sizes)
         counts[kind] = len(sizes)
@@ -98,6 +109,43 @@ def _sizes(seed: int, kind: str, count: int, available: int, most: int) -> Ints:
     return sizes[np.cumsum(sizes) <= available]
 
 
+def _across_kinds(seed: int, pools: Mapping[str, tuple[Ints, int]], count: int) -> list[Ints]:
+    """The bearers of about `count` names, of two kinds at least each. No kind gives more than half
+    of those it has."""
+    sizes = _sizes(seed, UNIVERSAL, count, 2**31, SIZES.stop - 1)
+    name = np.repeat(np.arange(len(sizes)), sizes)
+    kinds = list(pools)
+    most = np.array([pools[kind][1] for kind in kinds])
+    free = [shuffled(seed, f"across/{k}", pools[k][0])[: len(pools[k][0]) // 2] for k in kinds]
+    weights = np.minimum([len(members) for members in free], len(name) // 2)
+    if np.count_nonzero(weights) < 2:
+        return []
+
+    def drawn(stream: str, weights: Ints, size: int) -> Ints:
+        draws = below(seed, stream, int(weights.sum()), size)
+        return np.searchsorted(np.cumsum(weights), draws, side="right")
+
+    kind_of = drawn("across", weights, len(name))
+    seconds = np.cumsum(sizes) - sizes + 1
+    firsts = kind_of[seconds - 1].copy()
+    for number, kind in enumerate(kinds):
+        alike = seconds[(firsts == number) & (kind_of[seconds] == number)]
+        others = np.where(np.arange(len(kinds)) == number, 0, weights)
+        kind_of[alike] = drawn(f"across/other than {kind}", others, len(alike))
+    member = np.full(len(name), -1, dtype=np.int64)
+    for number, members in enumerate(free):
+        rows = np.flatnonzero(kind_of == number)
+        nth = np.arange(len(rows)) - np.searchsorted(name[rows], name[rows])
+        rows = rows[nth < most[number]][: len(members)]
+        member[rows] = members[: len(rows)]
+    # Those of which the fewest can be told apart come first: their places in a group tell them.
+    order = np.lexsort((most[kind_of], name))
+    order = order[member[order] >= 0]
+    parts = np.searchsorted(name[order], np.arange(1, len(sizes)))
+    both = zip(np.split(member[order], parts), np.split(kind_of[order], parts), strict=True)
+    return [members for members, of_kinds in both if len(set(of_kinds.tolist())) > 1]
+
+
 def _groups(shared_by: list[Ints], years: Ints) -> Groups:
     position, is_shared = np.zeros_like(years), np.zeros(len(years), dtype=np.bool_)
     for members in shared_by:
@@ -135,6 +183,7 @@ class Population:
     name_numbers: Ints
     names: NameMaker
     groups: Groups
+    dials: Dials = EASY
 
     def __len__(self) -> int:
         return self.starts[-1]
@@ -151,7 +200,9 @@ class Population:
         return np.concatenate([primary, also])
 
 
-def populate(schema: Schema, entities: int, seed: int, ambiguity: float) -> Population:
+def populate(
+    schema: Schema, entities: int, seed: int, ambiguity: float, dials: Dials = EASY
+) -> Population:
     """Draw a world's entities. `ambiguity`: share of names borne by several. Raises InputError if
     there are too few for every type."""
     types = tuple(sorted(schema.concrete, key=lambda name: schema.is_a(name, "person")))
@@ -159,8 +210,10 @@ def populate(schema: Schema, entities: int, seed: int, ambiguity: float) -> Popu
     starts = tuple(int(n) for n in np.cumsum([0, *counts.values()]))
     years = np.concatenate([_years(schema, n, count, seed) for n, count in counts.items()])
     second = np.concatenate([_second(schema, types, n, count, seed) for n, count in counts.items()])
-    names, numbers, groups = share_names(schema, types, starts, years, seed, ambiguity)
-    return Population(schema, seed, types, starts, years, second, numbers, names, groups)
+    names, numbers, groups = share_names(
+        schema, types, starts, years, seed, ambiguity, dials.namesakes
+    )
+    return Population(schema, seed, types, starts, years, second, numbers, names, groups, dials)
 
 
 def _counts(schema: Schema, types: tuple[str, ...], entities: int) -> list[int]:

@@ -6,6 +6,7 @@ from math import gcd
 
 import numpy as np
 
+from branchwise.kg.dials import EASY, Dials
 from branchwise.kg.schema import Relation
 from branchwise.worlds.domains import world_schema
 from branchwise.worlds.draws import Ints, below, stream_key
@@ -22,6 +23,8 @@ from branchwise.worlds.facts import (
     read_literals,
 )
 from branchwise.worlds.population import FIRST_NUMBER, NO_SECOND, NOW, Population, populate
+from branchwise.worlds.telling.former import FormerValues, draw_former
+from branchwise.worlds.telling.places import one_sided, send_astray
 
 _DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 MONTHS = (
@@ -105,9 +108,16 @@ _HAVE_ALIAS = 25  # per cent of entities
 class World:
     """The entities of a world by index, with names made on demand, in some 250 bytes each."""
 
-    def __init__(self, entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
-        self.schema = world_schema(domains)
-        self.population: Population = populate(self.schema, entities, seed, ambiguity)
+    def __init__(
+        self,
+        entities: int,
+        seed: int,
+        ambiguity: float,
+        domains: Sequence[str],
+        dials: Dials = EASY,
+    ) -> None:
+        self.schema, self.dials = world_schema(domains), dials
+        self.population: Population = populate(self.schema, entities, seed, ambiguity, dials)
         self.years = self.population.years.data
         self.shared = self.population.groups.shared.data
         self._names = self.population.names
@@ -122,6 +132,8 @@ class World:
             self._multiplier += 1
         self._inverse = pow(self._multiplier, -1, entities)
         self._offset = (key >> 32) % entities
+        retold = below(seed, "retellings", 100, entities) < dials.retellings
+        self.retold = retold.data if dials.retellings else ()
         self.facts = self._all_facts()
 
     def __len__(self) -> int:
@@ -148,11 +160,21 @@ class World:
             return ""
         return self._names.alias(self._numbers[entity], self._positions[entity])
 
+    def is_universal(self, entity: int) -> bool:
+        """Whether its name is one that all kinds may bear."""
+        return self._names.is_universal(self._numbers[entity])
+
     def surname(self, person: int) -> str:
         return self._names.surname(self._numbers[person])
 
     def is_female(self, person: int) -> bool:
+        if self.is_universal(person):  # the name does not say: every other bearer
+            return bool((self._numbers[person] + self._positions[person]) % 2)
         return self._names.is_female(self._numbers[person])
+
+    def second(self, entity: int) -> int:
+        """The number of the type that its second occupation is of, or NO_SECOND."""
+        return self._second[entity]
 
     def adjective(self, country: int) -> str:
         return self._names.adjective(self._numbers[country])
@@ -161,7 +183,15 @@ class World:
         links = draw_links(self.population)
         literals = draw_literals(self.population)
         add_sums(self.population, literals, links)
+        former = FormerValues({}, {})
+        if self.dials.former:
+            former = draw_former(links, literals, self.population, self.dials.former)
+        one_sided(links, self.population, self.dials.one_side)
+        self.strays, at_home = None, literals
+        if astray := self.dials.astray:
+            self.strays, at_home = send_astray(links, literals, self.population, astray)
         inverses = {name: read_inverse(rows) for name, rows in links.items()}
+        replaced = {name: read_links(rows, ()) for name, rows in former.links.items()}
         items = {name: self._items(self.schema.relations[name]) for name in links}
         forward = {name: read_links(rows, items[name]) for name, rows in links.items()}
         table: list[tuple[Fact, ...]] = []
@@ -177,8 +207,12 @@ class World:
                     elif name in forward:
                         values = forward[name]
                     else:
-                        values = read_literals(first, literals[name, kind])
-                    facts.append(Fact(name, relation, _fact_kind(relation), False, values))
+                        key = name, kind
+                        told, since = at_home[key], former.since.get(key)
+                        values = read_literals(first, literals[key], told, since)
+                    fact_kind = _fact_kind(relation)
+                    before = replaced.get(name)
+                    facts.append(Fact(name, relation, fact_kind, False, values, before))
                 if relation.inverse and own.intersection(self.schema.objects(relation)):
                     inverse = inverses[name]
                     facts.append(Fact(relation.inverse, relation, FactKind.ENTITY, True, inverse))

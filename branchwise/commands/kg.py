@@ -14,6 +14,7 @@ from branchwise.base.text import printable
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.kg.answers import KgError
 from branchwise.kg.build import build_kg, kg_files
+from branchwise.kg.dials import dials_for
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.open import IN_A_WORLD, kg_folder, open_kg
 from branchwise.kg.store import check_kg, read_description
@@ -184,14 +185,22 @@ def make(
     domains: Annotated[
         str, typer.Option(help="Comma-separated: movie, music, book, sports, business, science.")
     ] = "movie,music,book,sports,business,science",
+    difficulty: Annotated[
+        str, typer.Option(help="How hard it is to empty by search: easy, standard, hard.")
+    ] = "easy",
+    dial: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PERCENT", help="One part of the difficulty; repeatable."),
+    ] = None,
 ) -> None:
     """Make a fictional encyclopedia and a matching knowledge graph.
 
     Example: branchwise world make --entities 2000 --seed 7 --out W
     """
     named = [name.strip() for name in domains.split(",") if name.strip()]
+    dials = dials_for(difficulty, dial or ())
     with ProgressBar("writing", "entities") as progress:
-        made = make_world(out, entities, seed, ambiguity, named, progress)
+        made = make_world(out, entities, seed, ambiguity, named, dials, progress)
     counts = f"{entities:,} entities, {made.sizes.statements:,} statements"
     names = f"{made.sizes.passages:,} passages, {made.sizes.shared_names:,} shared names"
     echo(f"{out}: {counts}, {names}")

@@ -46,6 +46,7 @@ from branchwise.report.terminal.question_tables import (
     question_lines,
     summary,
 )
+from branchwise.worlds.questions.drafts import USED_UP, PlanLimits
 from branchwise.worlds.questions.generate import generate as generate_questions
 from branchwise.worlds.questions.sources import FactSource, GenerationTally, Settings, open_source
 from branchwise.worlds.questions.statistics import describe_questions
@@ -97,6 +98,14 @@ def generate(
         float, typer.Option(help="Share of questions about a name with several readings.")
     ] = 0.5,
     seed: Annotated[int, typer.Option(help="The same seed gives the same questions.")] = 1,
+    looked_at: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Only questions for which N entities, over all readings, must be looked at.",
+        ),
+    ] = 0,
     domains: Annotated[
         str | None, typer.Option(help="Domains, comma-separated. Default: all of the world's.")
     ] = None,
@@ -131,7 +140,8 @@ def generate(
             _complain("the graph failed", error)
             raise typer.Exit(1) from None
         opened.callback(source.close)
-        settings = Settings(n, ambiguous, source.domains, source.common, seed)
+        limits = PlanLimits(looked_at=looked_at)
+        settings = Settings(n, ambiguous, source.domains, source.common, seed, limits)
         asked = {
             spec: opened.enter_context(SpecTextModel.of_spec(spec, Decoding(api=api), keys))
             for spec in dict.fromkeys(filter(None, (writer, reviewer, entities_by)))
@@ -244,6 +254,8 @@ def _report(out: Path, tally: GenerationTally, words: Verbalizer, settings: Sett
         echo(line)
     if tally.accepted < settings.questions:
         why = f"; given up: {', '.join(tally.exhausted)}" if tally.exhausted else ""
+        if (most := settings.most_of_a_name) and tally.rejected[USED_UP]:
+            why += f"; no name may be in more than {most}"
         written = f", which are in {out}" if tally.accepted else ""
         count = f"{tally.accepted:,} of {counted(settings.questions, 'question')}"
         typer.echo(f"branchwise: only {count} could be made{written}{why}", err=True)

@@ -277,6 +277,8 @@ def _made(world: WorldDescription) -> Iterator[str]:
         f"{sizes.statements:,} statements ({sizes.triples:,} triples), "
         f"{sizes.passages:,} passages of {sizes.words:,} words"
     )
+    if turned := {name: percent for name, percent in world.dials if percent}:
+        yield "dials: " + ", ".join(f"{name} {percent}" for name, percent in turned.items())
     largest = sorted(sizes.entities.items(), key=lambda entry: -entry[1])
     yield "types: " + ", ".join(f"{printable(name)} {count:,}" for name, count in largest)
 

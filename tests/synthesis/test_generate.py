@@ -14,7 +14,7 @@ from branchwise.worlds.questions.sources import (
     open_source,
     world_domains,
 )
-from branchwise.worlds.questions.statistics import describe_questions
+from branchwise.worlds.questions.statistics import PUBLISHED, describe_questions
 from branchwise.worlds.questions.wording.writing import Verbalizer
 
 pytestmark = pytest.mark.slow
@@ -68,9 +68,22 @@ def test_they_are_as_varied_as_published_ones(questions):
         "atomic", "join", "filter", "union", "intersection", "difference", "group_by",
     }  # fmt: skip
     assert found.shapes >= 30
-    for means in found.means.values():
-        assert means.steps >= 3.7
+    for kind, means in found.means.items():
+        assert means.steps == pytest.approx(PUBLISHED[kind].steps, rel=0.2)
         assert 5 <= means.answers <= 12
+
+
+@pytest.mark.long
+def test_no_name_is_in_more_than_a_hundredth_of_a_set(source):
+    found = made(source, questions=300)
+    assert {q.meta["steps"] for q in found} == set(range(2, 9))
+    facts, counts = source.facts, Counter()
+    for question in found:
+        values = [step.get("condition", {}).get("value") for step in question.plan]
+        named = {*values, *(step.get("entity") for step in question.plan)} - {None}
+        counts.update({facts.label(entity) for entity in named if facts.type_of(entity)})
+    assert len(found) == 300
+    assert max(counts.values()) <= 3
 
 
 def test_answers_are_of_bounded_number_and_not_in_the_question(questions):

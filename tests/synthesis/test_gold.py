@@ -179,6 +179,16 @@ def test_a_reading_that_only_the_other_half_of_a_union_answers_is_missed(films):
     assert "Q2100000027" in problem
 
 
+def test_a_namesake_of_the_same_class_that_only_the_other_half_answers_is_missed(films):
+    """As if De Niro, who directed none of these films, were called Martin Scorsese, too."""
+    bearers = [{"id": id, "title": id} for id in (SCORSESE, DE_NIRO, "Q42198")]
+    checker = Checker(films.kg, films.schema, {"Martin Scorsese": bearers})
+    both = {"op": "union", "of": 0, "other": 1}
+    plan = [by("directed_by", SCORSESE), by("cast", PACINO), both]
+    (problem,) = [one for one in checker.problems(question(plan, [])) if "same class" in one]
+    assert DE_NIRO in problem
+
+
 def test_a_title_in_the_question_makes_it_clear(films):
     gold = kong() | {
         "question": "Who directed King Kong (2005 film)?",

@@ -166,7 +166,7 @@ def test_a_reviewer_that_cannot_be_read_ends_it_in_one_line(
     assert "infeasible" not in result.output
     # The first two questions are kept, though the third is never reviewed.
     valid = count()
-    chat_server.play(lambda _: say(VALID if next(valid) < 8 else "Well."))
+    chat_server.play(lambda _: say(VALID if next(valid) < 14 else "Well."))
     asked = len(chat_server.requests)
     out = tmp_path / "q.jsonl"
     words = ["questions", "generate", *SLICE_OPTIONS, "--n", "6", "--out", out]
@@ -174,7 +174,7 @@ def test_a_reviewer_that_cannot_be_read_ends_it_in_one_line(
     assert code == 2
     assert error.count("\n") == 1
     assert "--reviewer: 10 verdicts in a row cannot be read, the last: 'Well.'" in error
-    assert len(chat_server.requests) == asked + 8 + 2 * 10
+    assert len(chat_server.requests) == asked + 14 + 2 * 10
     assert out.read_text(encoding="utf-8")
 
 

@@ -1,6 +1,7 @@
 """`branchwise questions`: what it writes and prints, and what it refuses."""
 
 import json
+from itertools import chain
 
 import pytest
 
@@ -96,6 +97,19 @@ def test_too_few_are_written_and_said(type_in, tmp_path):
     assert len(load_questions(str(out)).questions) == 2
 
 
+@pytest.mark.long
+def test_a_world_with_too_few_names_says_how_many_it_made(type_in, world_2000, tmp_path):
+    out = tmp_path / "q.jsonl"
+    asked = ("--n", 400, "--ambiguous", 1, "--domains", "sports")
+    code, _, err = type_in("generate", "--kg", world_2000, *asked, "--out", out)
+    assert code == 1
+    made = len(load_questions(str(out)).questions)
+    assert err.endswith(
+        f"branchwise: only {made} of 400 questions could be made, which are in {out}; given up: "
+        "sports with several readings; no name may be in more than 4\n"
+    )
+
+
 def test_none_at_all_leaves_no_file(type_in, tmp_path):
     names = tmp_path / "names.jsonl"
     names.write_text("")
@@ -137,6 +151,10 @@ def test_a_model_that_fails_leaves_what_there_is(type_in, chat_server, model, tm
     assert 0 < len(load_questions(str(out)).questions) < 7
 
 
+def batched(words):
+    return zip(words[::2], words[1::2], strict=True)
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -153,7 +171,8 @@ def test_a_model_that_fails_leaves_what_there_is(type_in, chat_server, model, tm
 )
 def test_bad_input_is_one_line(type_in, tmp_path, options, says):
     out = tmp_path / "q.jsonl"
-    code, printed, err = type_in("generate", *FILMS, "--out", out, *options)
+    given = {**dict(batched(FILMS)), **dict(batched(options))}
+    code, printed, err = type_in("generate", "--out", out, *chain(*given.items()))
     assert (code, printed) == (2, "")
     assert err.startswith("branchwise: ")
     assert says in err

@@ -199,6 +199,14 @@ def test_a_bearer_of_which_the_relation_says_nothing_has_no_answers():
     check_silent(plan(of_heat), OTHER_HEATS, ("film",), facts)
 
 
+def test_who_is_of_the_same_class_may_be_meant(little_facts):
+    """Which films did 122 direct, or feature 121? An actor of that name directed nothing."""
+    either = plan(films_by("Q111") | {"focus": True}, films_by("Q121", "cast"), both("union", 0, 1))
+    with pytest.raises(RejectedError, match="a reading without facts of its own"):
+        check_silent(either, ["Q122"], ("director",), little_facts)
+    check_silent(either, ["Q104"], ("director",), little_facts)  # a song is none
+
+
 def test_different_readings_may_share_answers():
     check_answers([frozenset("ab"), frozenset("bc")], PlanLimits(), ambiguous=True)
 

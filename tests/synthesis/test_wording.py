@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from branchwise.base.errors import InputError
 from branchwise.kg.schema import Domain, EntityType, Relation, Schema, merge
 from branchwise.worlds.domains import world_schema
+from branchwise.worlds.questions.drafts import RejectedError
 from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import (
     Amount,
@@ -40,8 +41,9 @@ NAMES = {
     "Q5": "Kilnlands Dynamo", "Q6": "Ellen Abadero", "Q7": "Farnora", "Q200092": "horror film",
     "Q188473": "action film", "Q201330": "goalkeeper", "Q131539": "children's literature",
     "Q33999": "actor", "Q639669": "musician", "Q8": "Glass Sail", "Q418": "telecommunications",
+    "Q413": "physics",
 }  # fmt: skip
-VARIANTS = 300
+VARIANTS = 100
 BY_VOSS = Atomic(relation="directed_by", inverse=True, entity="Q1")
 BY_FALKFELD = Atomic(relation="directed_by", inverse=True, entity="Q2")
 
@@ -64,15 +66,13 @@ def said(schema: Schema) -> Callable[..., set[str]]:
 
 
 BOTH_CLUBS = "played for both Redbrook Albion and Kilnlands Dynamo"
-BIRTHPLACE = "the city that is the birthplace of Mara Voss"
 COMPANIES = "companies (other than film studios, record labels and publishers)"
 EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
     (
         (BY_VOSS, GroupBy(of=0, relation="cast", at_least=3)),
         (
             "Which actors appeared in at least three films directed by Mara Voss?",
-            "Consider the films directed by Mara Voss. "
-            "Which actors appeared in at least three of these films?",
+            "Who appeared in three or more films directed by Mara Voss?",
         ),
     ),
     (
@@ -89,7 +89,7 @@ EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
             Join(of=2, relation="written_by"), Difference(of=1, other=3),
         ),
         (
-            "Who wrote the script of a film directed by Mara Voss "
+            "Who wrote the script of films directed by Mara Voss "
             "but not of any film directed by Jorge Falkfeld?",
         ),
     ),
@@ -101,8 +101,8 @@ EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
             Filter(of=2, relation="born", condition=Years(last=1979)),
         ),
         (
-            f"Which footballers who {BOTH_CLUBS} were born before 1980?",
             f"Which footballers born before 1980 {BOTH_CLUBS}?",
+            f"Who {BOTH_CLUBS} and was born before 1980?",
         ),
     ),
     (
@@ -127,12 +127,12 @@ EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
     ),
     (  # a person has one place of birth
         (
-            Atomic(relation="birthplace", entity="Q1"),
+            Atomic(relation="birthplace", entity="Q6"),
             Join(of=0, relation="company_home", inverse=True),
         ),
         (
-            f"Which {COMPANIES} are based in {BIRTHPLACE}?",
-            f"Consider {BIRTHPLACE}. Which {COMPANIES} are based in this city?",
+            f"Which {COMPANIES} are based in the birthplace of Ellen Abadero?",
+            f"Which {COMPANIES} are based in Ellen Abadero's birthplace?",
         ),
     ),
     (
@@ -144,8 +144,8 @@ EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
             Union(of=1, other=3),
         ),
         (
-            "Which film score composers wrote the music for "
-            "films directed by Mara Voss or produced by Jorge Falkfeld?",
+            "Who wrote the music for "
+            "films either directed by Mara Voss or produced by Jorge Falkfeld?",
         ),
     ),
     ((Atomic(relation="members", entity="Q4"),), ("Which musicians played in Redbrook Albion?",)),
@@ -164,10 +164,9 @@ def test_both_is_said_of_two_names_alone(said: Callable[..., set[str]]) -> None:
     by_both = (BY_VOSS, Join(of=0, relation="cast"), BY_FALKFELD, Join(of=2, relation="cast"))
     questions = said(*by_both, Intersection(of=1, other=3))
     assert (
-        "List the actors who appeared in films directed by Mara Voss, "
-        "and also in films directed by Jorge Falkfeld (possibly the same)."
+        "Which actors appeared in films directed by Mara Voss "
+        "and in films directed by Jorge Falkfeld?"
     ) in questions
-    assert all("(possibly the same)" in question for question in questions)
     assert not any(re.search(r"\bboth\b", question) for question in questions)
 
 
@@ -180,7 +179,7 @@ def test_musicians_are_told_by_their_occupation_where_singers_fit(said, schema):
     questions = said(LYRICISTS, MUSICIANS)
     assert {
         "Who wrote the lyrics of Glass Sail and has the occupation musician?",
-        "Which people with the occupation musician wrote the words of Glass Sail?",
+        "Which people with the occupation musician wrote the lyrics of Glass Sail?",
     } <= questions
     assert not any("musicians" in question for question in questions)
     denied = said(LYRICISTS, MUSICIANS, Difference(of=0, other=1))
@@ -191,7 +190,7 @@ def test_musicians_are_told_by_their_occupation_where_singers_fit(said, schema):
         Filter(of=0, relation="occupation", condition=Holds(value="Q33999")),
         Union(of=1, other=2),
     )
-    assert any("have the occupation musician or are actors" in question for question in either)
+    assert any("either has the occupation musician or is an actor" in q for q in either)
     steps = Grammar(schema, 1).steps(Plan(steps=(LYRICISTS, MUSICIANS)), NAMES.__getitem__)
     assert steps[1] == "2. of 1, the people with the occupation musician"
 
@@ -264,29 +263,60 @@ def test_a_word_of_the_noun_is_not_repeated_in_the_verb(said: Callable[..., set[
     assert any(question.startswith("Who directed") for question in questions)
 
 
-def test_a_choice_keeps_what_each_side_says(said: Callable[..., set[str]]) -> None:
-    questions = said(
-        BY_VOSS,
-        BY_FALKFELD,
-        Filter(of=1, relation="film_honour", condition=Holds(value="Q3")),
-        Difference(of=1, other=2),
-        Union(of=0, other=3),
-    )
-    for question in questions:
-        assert "did not win the Lindstrom Award" in question
-        assert "either" in question
+def test_a_choice_says_of_which_option_a_condition_is(said: Callable[..., set[str]]) -> None:
+    honoured = Filter(of=1, relation="film_honour", condition=Holds(value="Q3"))
+    assert said(BY_VOSS, BY_FALKFELD, honoured, Union(of=0, other=2)) == {
+        "Which films were either directed by Mara Voss "
+        "or both directed by Jorge Falkfeld and won the Lindstrom Award?"
+    }
 
 
 @pytest.mark.slow
-def test_what_nests_deep_gets_sentences(said: Callable[..., set[str]]) -> None:
-    questions = said(
+def test_counts_nest(said: Callable[..., set[str]]) -> None:
+    often = GroupBy(of=0, relation="cast", at_least=3)
+    assert (
+        "Which cities are the birthplaces of actors who appeared in at least three films "
+        "directed by Mara Voss?"
+    ) in said(BY_VOSS, often, Join(of=1, relation="birthplace"))
+
+
+def test_what_no_denial_says_is_excluded(said: Callable[..., set[str]]) -> None:
+    long_ones = Filter(of=1, relation="runtime", condition=Amount(least=120))
+    assert (
+        "Which films were directed by Mara Voss, excluding those directed by Jorge Falkfeld "
+        "that are at least 120 minutes long?"
+    ) in said(BY_VOSS, BY_FALKFELD, long_ones, Difference(of=0, other=2))
+
+
+LAUREATES = Atomic(relation="science_honour", inverse=True, entity="Q3")
+LATE = Filter(of=0, relation="died", condition=Years(first=1950))
+PHYSICISTS = Filter(of=1, relation="field", condition=Holds(value="Q413"))
+
+
+@pytest.mark.slow
+def test_the_pronoun_comes_again_where_two_nouns_could_be_meant(said) -> None:
+    questions = said(LAUREATES, LATE, Join(of=1, relation="advisor", inverse=True))
+    assert questions
+    for question in questions:
+        assert re.search(r"\bwho (won|died) .* and who (won|died) ", question), question
+
+
+def test_three_conditions_on_a_noun_that_could_be_another_are_refused(said) -> None:
+    with pytest.raises(RejectedError, match="leave it open"):
+        said(LAUREATES, LATE, PHYSICISTS, Join(of=2, relation="advisor", inverse=True))
+
+
+@pytest.mark.slow
+def test_what_nests_deep_is_one_sentence(said: Callable[..., set[str]]) -> None:
+    assert (
+        "Which cities are the birthplaces of actors who appeared in films directed by people "
+        "educated at Redbrook Albion?"
+    ) in said(
         Atomic(relation="educated_at", inverse=True, entity="Q4"),
         Join(of=0, relation="directed_by", inverse=True),
         Join(of=1, relation="cast"),
         Join(of=2, relation="birthplace"),
     )
-    assert all(question.startswith("Consider the ") for question in questions)
-    assert all(question.count(" of these ") == 1 for question in questions)
 
 
 def test_steps_are_numbered_and_plain(schema: Schema) -> None:
@@ -301,7 +331,7 @@ def test_steps_are_numbered_and_plain(schema: Schema) -> None:
         "1. the films directed by Mara Voss",
         "2. of 1, the films released after 1990",
         "3. the actors who appeared in at least three of 2",
-        "4. the people who are citizens of Farnora",
+        "4. the citizens of Farnora",
         "5. what is in 3 but not in 4",
     ]
 
@@ -417,8 +447,11 @@ def test_no_plan_reads_with_a_slip(data: st.DataObject, variant: int, facts: KgF
         if relation := getattr(step, "relation", ""):
             assume(worder.sayable(relation, getattr(step, "inverse", True)))
     names = {entity: f"Name{n}" for n, entity in enumerate(dict.fromkeys(plan.entities()))}
-    text = worder.question(plan, names.__getitem__, variant)
-    assert text[-1] in "?."
+    assert len(worder.steps(plan, names.__getitem__)) == len(plan.steps)
+    try:
+        text = worder.question(plan, names.__getitem__, variant)
+    except RejectedError:
+        return
+    assert text[-1] == "?"
     assert text[0].isupper()
     assert not SLIPS.search(text), text
-    assert len(worder.steps(plan, names.__getitem__)) == len(plan.steps)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,23 @@ def world(make_world: Make) -> World:
 def small_world(make_world: Make) -> World:
     """A world of 600 entities."""
     return read_world(make_world(600, 7))
+
+
+@pytest.fixture(scope="session")
+def make_turned_up(make_world: Make) -> Callable[..., Path]:
+    """Makes a world of 1,500 entities with every dial of its telling turned up."""
+    dials = ("bare_titles=70", "one_side=100", "astray=40", "retellings=50", "former=80")
+    options = [part for dial in dials for part in ("--dial", dial)]
+    return partial(make_world, 1500, 11, "--ambiguity", "0.35", *options)
+
+
+@pytest.fixture(scope="session")
+def turned_up(make_turned_up: Callable[..., Path]) -> World:
+    return read_world(make_turned_up())
+
+
+@pytest.fixture(scope="session", params=["world", "turned_up"])
+def any_world(request: pytest.FixtureRequest) -> World:
+    """An easy world and one that is turned up, for what holds in both."""
+    world: World = request.getfixturevalue(request.param)
+    return world

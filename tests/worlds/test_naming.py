@@ -18,6 +18,7 @@ LARGEST = {
     "firm": 400_000, "award": 60_000, "club": 100_000, "league": 8_000, "stadium": 80_000,
     "university": 40_000,
 }  # fmt: skip
+UNIVERSAL = {"universal": 240_000}
 SMALL = {kind: max(2, count // 1000) for kind, count in LARGEST.items()}
 
 
@@ -76,7 +77,7 @@ def test_no_list_holds_a_word_twice() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("counts", [SMALL, LARGEST])
+@pytest.mark.parametrize("counts", [SMALL, LARGEST, SMALL | UNIVERSAL])
 def test_largest_and_small_worlds_get_distinct_names_in_order_of_their_kinds(
     counts: dict[str, int],
 ) -> None:
@@ -128,6 +129,15 @@ def test_adjectives_of_countries_are_distinct_words_of_their_own() -> None:
     taken = {fold(word) for words in lists.values() for word in words}
     assert len(set(adjectives)) == 190
     assert not taken & {fold(a) for a in adjectives}
+
+
+def test_a_name_of_all_kinds_is_no_surname_and_stands_whole() -> None:
+    names = NameMaker({"person": 300, "universal": 300}, 4)
+    universal = [number for number in range(600) if names.is_universal(number)]
+    assert universal == list(range(300, 600))
+    assert [names.surname(n) for n in universal] == [names.name(n) for n in universal]
+    people = {word for n in range(300) for word in names.name(n).split()}
+    assert not people & {names.name(n).split()[0] for n in universal}
 
 
 def test_aliases_are_no_names_and_belong_to_one_bearer() -> None:

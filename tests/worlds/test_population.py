@@ -1,6 +1,7 @@
 """Who is in a world, and who shares a name with whom."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
+from branchwise.kg.dials import EASY, Dials
 from branchwise.worlds.domains import DOMAINS, world_schema
 from branchwise.worlds.facts import draw_links
 from branchwise.worlds.population import populate
@@ -75,6 +77,57 @@ def test_every_country_has_a_city_and_a_capital_of_its_own():
     assert set(links["city_country"].objects.tolist()) == set(range(first, end))
     assert links["capital"].subjects.tolist() == list(range(first, end))
     assert len(set(links["capital"].objects.tolist())) == end - first
+
+
+def of_kinds(schema, population, members):
+    """The kinds of names whose types the bearers of a name are of."""
+    types = [population.types[np.searchsorted(population.starts, m, "right") - 1] for m in members]
+    return {schema.resolved(name).shares for name in types}
+
+
+def test_so_many_of_the_shared_names_go_across_kinds():
+    schema = world_schema()
+    population = populate(schema, 8_000, 7, 0.1, Dials(namesakes=60))
+    groups = population.groups
+    names = np.split(groups.members, groups.starts[1:-1])
+    across = [name for name in names if len(of_kinds(schema, population, name)) > 1]
+    assert len(across) / len(names) == pytest.approx(0.6, abs=0.02)
+    assert {len(of_kinds(schema, population, name)) for name in across} == {2, 3, 4}
+    assert max(map(len, across)) > 10
+    assert len(np.unique(groups.members)) == len(groups.members)
+
+
+def test_same_named_cities_are_in_different_countries_whoever_else_has_the_name():
+    population = populate(world_schema(), 3_000, 5, 0.6, Dials(namesakes=100))
+    links = draw_links(population)["city_country"]
+    country = dict(zip(links.subjects.tolist(), links.objects.tolist(), strict=True))
+    first, end = population.range_of("city")
+    groups = population.groups
+    for members in np.split(groups.members, groups.starts[1:-1]):
+        cities = [int(m) for m in members if first <= m < end]
+        assert len({country[city] for city in cities}) == len(cities)
+
+
+@pytest.mark.parametrize(
+    ("relation", "hubs"),
+    [("album_label", 1), ("educated_at", 4), ("birthplace", 8), ("employer", 2)],
+)
+def test_hubs_have_hundreds_of_links_and_the_others_what_is_left(relation, hubs):
+    population = populate(world_schema(), 8_000, 7, 0.1, Dials(hubs=60))
+    links = Counter(draw_links(population)[relation].objects.tolist())
+    plain = Counter(draw_links(replace(population, dials=EASY))[relation].objects.tolist())
+    most = [count for _, count in links.most_common(hubs)]
+    assert min(most) >= 150
+    assert sum(most) > 0.4 * links.total()
+    assert max(plain.values()) < max(most)
+    assert 0.85 * plain.total() < links.total() <= plain.total()
+
+
+@pytest.mark.parametrize("relation", ["members", "head_coach", "city_country", "home_venue"])
+def test_what_belongs_to_few_at_a_time_has_no_hubs(relation):
+    population = populate(world_schema(), 8_000, 7, 0.1, Dials(hubs=100))
+    plain = draw_links(replace(population, dials=EASY))[relation]
+    assert np.array_equal(draw_links(population)[relation].objects, plain.objects)
 
 
 def test_nobody_coaches_two_clubs():

@@ -11,9 +11,17 @@ from branchwise.worlds.world import World
 CITY = {
     "description": ["city in {city_country}"],
     "title": "{city_country}",
+    "hint": "the {city_country.adj} city of {name}",
     "lead": ["{s} is a city."],
+    "plain": ["{s} is a city."],
     "tell": ["{s} lies in {city_country}.", "{s} has {city_population} people.", "Or {alias}."],
     "asides": ["It rains."],
+    "former": ["In {then}, {n} had {city_population} people."],
+    "dated": ["Atlas of {then}: {name}"],
+    "since": ["That has been so since {since}."],
+    "retold": {"Guide: {name}": "guide"},
+    "frames": {"guide": "{n} is in the guide."},
+    "clause": ["in {city_country}", "with {city_population} people"],
 }
 FACTS = ["instance_of", "city_country", "city_population"]
 
@@ -55,6 +63,12 @@ def test_a_variant_knows_what_it_tells_and_what_it_mentions(told):
     [
         ({"lead": []}, "the type 'city' has no `lead`"),
         ({"title": ""}, "the type 'city' has no `title`"),
+        ({"hint": ""}, "the type 'city' has no `hint`"),
+        ({"retold": {}}, "the type 'city' has no `retold`"),
+        ({"retold": {"Atlas: {name}": "atlas"}}, "there is no frame 'atlas'"),
+        ({"retold": {"Cities of {city_country}": "guide"}}, "no title of `retold` stands without"),
+        ({"clause": CITY["clause"][1:]}, "no `clause` tells 'city_country' of the type 'city'"),
+        ({"former": []}, "no `former` tells 'city_population' of the type 'city'"),
         ({"asides": []}, "the type 'city' has no `asides`"),
         ({"tell": CITY["tell"][1:]}, "no template tells 'city_country' of the type 'city' alone"),
         ({"lead": ["{s} is {contry}."]}, r"there is no slot \{contry\}"),

@@ -42,6 +42,24 @@ def test_the_same_seed_gives_the_same_bytes(make_world, small_world):
         assert contents(make_world(600, 7, env=env)) == first
 
 
+@pytest.mark.slow
+def test_dials_at_0_make_the_world_that_was_made_before_there_were_any(small_world):
+    read = {name: (small_world.folder / name).read_bytes() for name in FILES[:3]}
+    read["kg.nt.gz"] = gzip.decompress(read["kg.nt.gz"])
+    digests = {name: hashlib.sha256(data).hexdigest()[:16] for name, data in read.items()}
+    assert digests == {
+        "kg.nt.gz": "4932fc8d49a8811e",
+        "corpus.jsonl": "8e35f4a4252a3eb8",
+        "names.jsonl": "75931659ad1b48ba",
+    }
+
+
+@pytest.mark.long
+def test_a_world_turned_up_is_the_same_on_every_machine(make_turned_up, turned_up):
+    env = os.environ | {"PYTHONHASHSEED": "4242", "LC_ALL": "C", "TZ": "Asia/Tokyo"}
+    assert contents(make_turned_up(env=env)) == contents(turned_up.folder)
+
+
 def test_another_seed_gives_other_names(make_world, small_world):
     other = read_world(make_world(600, 8))
     common = other.bearers.keys() & small_world.bearers.keys()

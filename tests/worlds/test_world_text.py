@@ -55,20 +55,20 @@ SLIPS = {
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-def test_passages_are_free_of_slips(world, slip):
+def test_passages_are_free_of_slips(any_world, slip):
     pattern = re.compile(SLIPS[slip])
     found = [
         passage.text[max(0, match.start() - 60) : match.end() + 30]
-        for passage in world.passages
+        for passage in any_world.passages
         for match in pattern.finditer(passage.text)
     ]
     assert found == []
 
 
-def test_passages_are_about_100_words_long(world):
-    words = [len(passage.text.split()) for passage in world.passages]
+def test_passages_are_about_100_words_long(any_world):
+    words = [len(passage.text.split()) for passage in any_world.passages]
     assert 80 <= median(words) <= 120
-    outside = [p.text for p, n in zip(world.passages, words, strict=True) if not 30 <= n <= 180]
+    outside = [p.text for p, n in zip(any_world.passages, words, strict=True) if not 30 <= n <= 180]
     assert outside == []
 
 

@@ -14,14 +14,17 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from branchwise.base.errors import InputError
 from branchwise.base.files import first_problem, parse_object, read_lines
 from branchwise.worlds.questions.drafts import (
+    USED_UP,
     Focus,
     Move,
     Moves,
+    NameQuota,
     Neighbours,
     PlanLimits,
     RejectedError,
 )
 from branchwise.worlds.questions.facts import Facts
+from branchwise.worlds.questions.plans import Plan
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -90,7 +93,8 @@ def shared_names(facts: Facts) -> dict[str, tuple[Bearer, ...]]:
 
 _OWN_MOVES = 3.0  # how much more often a question begins with a domain's own relation
 _TITLED = 0.1  # the share of single entities that may be told apart by a title
-_WIDE = 0.5  # how often the entity is taken that is related to most of those that were drawn
+_WIDE = 0.6  # how often the entity is taken that is related to most of those that were drawn
+_BACK = 0.7  # the share of draws by what entities are related to: one is as likely as it has links
 _TRIED = 24
 
 MAX_CANDIDATES = 50
@@ -121,8 +125,11 @@ class EntityNaming:
 class Focuses:
     """Draws focuses. Names that had their turn come less often."""
 
-    def __init__(self, naming: EntityNaming, limits: PlanLimits, rng: Random) -> None:
+    def __init__(
+        self, naming: EntityNaming, limits: PlanLimits, quota: NameQuota, rng: Random
+    ) -> None:
         self._naming = naming
+        self._quota = quota
         self._facts = naming.facts
         self._limits = limits
         self._rng = rng
@@ -146,8 +153,11 @@ class Focuses:
         group = self._fitting(move, least)
         if not len(group.places):
             raise RejectedError("no shared name fits")
-        # A name of a group, by how many of its bearers fit and how often it was used.
-        weights = group.sizes**4 / (1 + self._shared.used[group.places]) ** 2
+        # A name of a group, by how many of its bearers fit, how widely, and how often it was used.
+        weights = (group.sizes - 1) ** 4 * group.widths / (1 + self._shared.used[group.places]) ** 2
+        weights[self._shared.full[group.places]] = 0
+        if not weights.any():
+            raise RejectedError(USED_UP)
         upto = cast("Sequence[float]", weights.cumsum())
         (drawn,) = self._rng.choices(range(len(group.places)), cum_weights=upto)
         (focus,) = self._named([self._shared.names[int(group.places[drawn])]], move)
@@ -165,40 +175,58 @@ class Focuses:
             own = fitting
         if not own:
             raise RejectedError("no entity fits")
+        own = [e for e in own if not self._quota.is_full(e)]
+        if not own:
+            raise RejectedError(USED_UP)
         if self._rng.random() < _WIDE:
-            own.sort(key=lambda e: -len(links[e]))
-        entity = min(own, key=lambda e: self._used[e])
+            entity = max(own, key=lambda e: len(links[e]) / (1 + self._used[e]))
+        else:
+            entity = min(own, key=lambda e: self._used[e])
         return self._focus(self._naming(entity), [entity], move, links)
 
     def candidates(self, focus: Focus, least: int) -> list[Focus]:
         """In any order, the focus and others that could have been drawn for its relation."""
         move, most = focus.move, MAX_CANDIDATES - 1
         if focus.ambiguous:
-            places = self._fitting(move, least).places.tolist()
+            places = self._fitting(move, least).places
+            places = places[~self._shared.full[places]].tolist()
             sample = self._rng.sample(places, min(len(places), MAX_CANDIDATES))
             others = self._named([self._shared.names[place] for place in sample], move)
         else:
             drawn, links = self._drawn(move, least, 4 * MAX_CANDIDATES)
-            own = [entity for entity in drawn if entity not in self._naming.bearers]
+            full = self._quota.is_full
+            own = [e for e in drawn if e not in self._naming.bearers and not full(e)]
             others = [self._focus(self._naming(entity), [entity], move, links) for entity in own]
         several = [focus, *[other for other in others if other.name != focus.name][:most]]
         return self._rng.sample(several, len(several))
 
-    def used(self, focus: Focus) -> None:
+    def used(self, focus: Focus, plan: Plan) -> None:
+        """Count a focus; `plan` names other entities, of which some share a name, too."""
         if focus.ambiguous:
             self._shared.used[self._shared.places[focus.name]] += 1
         else:
             self._used[focus.entities[0]] += 1
+        for entity in plan.entities():
+            if entity in self._naming.bearers and self._quota.is_full(entity):
+                self._shared.full[self._shared.places[self._facts.label(entity)]] = True
 
     def _drawn(self, move: Move, least: int, tries: int) -> tuple[list[str], Neighbours]:
         """Of so many entities those that the relation leads on from, and where it leads."""
         pools = [pool for pool in map(self._facts.members, move.sources) if pool]
         if not pools:
             raise RejectedError("no entity fits")
-        chosen = self._rng.choices(pools, [len(pool) for pool in pools], k=tries)
-        drawn = list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
+        back = round(_BACK * tries)
+        drawn = self._anyone(pools, tries - back)
+        if ends := [pool for pool in map(self._facts.members, move.results) if pool]:
+            starts = self._facts.related(move.relation, not move.inverse, self._anyone(ends, back))
+            drawn += [self._rng.choice(members) for members in starts.values()]
+        drawn = list(dict.fromkeys(drawn))
         links = self._facts.related(move.relation, move.inverse, drawn)
         return [e for e in drawn if least <= len(links.get(e, ())) <= self._limits.members], links
+
+    def _anyone(self, pools: Sequence[Sequence[str]], count: int) -> list[str]:
+        chosen = self._rng.choices(pools, [len(pool) for pool in pools], k=count)
+        return list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
 
     def _named(self, names: Sequence[str], move: Move) -> list[Focus]:
         """Shared names, with those of their bearers that the relation leads on from."""
@@ -229,15 +257,20 @@ class Focuses:
             before = np.append(0, fits.cumsum())
             sizes = np.diff(before[self._shared.starts])
             several = np.flatnonzero(sizes > 1)
-            self._groups[key] = _Group(several, sizes[several])
+            upto = np.append(0, np.where(fits, degrees, 0).cumsum())
+            links = np.diff(upto[self._shared.starts])[several]
+            widths = np.sqrt(links / sizes[several])
+            self._groups[key] = _Group(several, sizes[several], widths)
         return self._groups[key]
 
 
 class _Group(NamedTuple):
-    """Names (ascending indices) of several bearers that a relation leads on from: how many."""
+    """Names (ascending indices) of several bearers that a relation leads on from: how many they
+    are, and the root of how many links each has."""
 
     places: np.ndarray
     sizes: np.ndarray
+    widths: np.ndarray
 
 
 class _Shared:
@@ -249,3 +282,4 @@ class _Shared:
         self.bearers = tuple(bearer.id for own in names.values() for bearer in own)
         self.starts = np.cumsum([0, *map(len, names.values())])
         self.used = np.zeros(len(self.names), dtype=np.int64)
+        self.full = np.zeros(len(self.names), dtype=np.bool_)

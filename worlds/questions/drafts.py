@@ -163,6 +163,33 @@ class RejectedError(Exception):
 class PlanLimits:
     answers: int = 45  # of a question, all its branches together: the most that are published
     members: int = 1_500  # of any set on the way
+    looked_at: int = 0  # entities to be looked at one by one, over all readings, at least
+
+
+USED_UP = "every name had its turns"
+
+
+class NameQuota:
+    """How often each name was used, and may be. An entity counts under its label, whatever its
+    title adds; items of the schema (genres, occupations) are no names."""
+
+    def __init__(self, facts: Facts, most: int | None) -> None:
+        self._facts = facts
+        self._most = most
+        self._items = {item for entries in facts.schema.items.values() for item in entries}
+        self._used: Counter[str] = Counter()
+
+    def is_full(self, entity: str) -> bool:
+        """Whether another question may not name it."""
+        if self._most is None or entity in self._items:
+            return False
+        return self._used[self._facts.label(entity)] >= self._most
+
+    def take(self, plan: Plan) -> None:
+        """Count each name of a question once."""
+        if self._most is not None:
+            named = (entity for entity in plan.entities() if entity not in self._items)
+            self._used.update(set(map(self._facts.label, named)))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Each check raises RejectedError with the reason that is counted.
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from random import Random
@@ -14,7 +14,13 @@ from typing import Any
 
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
 from branchwise.worlds.questions.ambiguity import EntityNaming, Focuses, SharedNames
-from branchwise.worlds.questions.drafts import Focus, Moves, PlanLimits, RejectedError
+from branchwise.worlds.questions.drafts import (
+    Focus,
+    Moves,
+    NameQuota,
+    PlanLimits,
+    RejectedError,
+)
 from branchwise.worlds.questions.facts import Facts
 from branchwise.worlds.questions.plans import (
     Atomic,
@@ -84,6 +90,7 @@ class Assembly:
                 "predicates": [(*relation.predicates, "value")[0] for relation in filters],
                 "sizes": {branch.name: list(reading.execution.sizes) for branch, reading in named},
                 "entities": len(involved),
+                "looked_at": len(looked_at(readings)),
             },
         )
 
@@ -131,8 +138,11 @@ _BENCHMARK = "deepambigqa"
 _FEW_ANSWERS = {1: 0.11, 2: 0.38, 3: 0.65}
 """The share of questions with so few answers that is kept: published ones have nine on average."""
 
-_FEW_READINGS = {2: 0.15, 3: 0.6}
+_FEW_READINGS = {2: 0.13, 3: 0.6}
 """The share of ambiguous questions with so few readings that is kept: published ones have 3.3."""
+
+_FEW_A_BRANCH, _MANY_A_BRANCH = 6, 0.7
+"""Of ambiguous questions with more answers a branch this share is kept: published ones have 2.7."""
 
 _VARIANTS = 1_000
 
@@ -173,8 +183,11 @@ class _Generator:
         self._rng = Random(settings.seed)
         self._naming = EntityNaming(facts, names)
         self._assembly = Assembly(self._naming, support)
-        self._focuses = Focuses(self._naming, settings.limits, self._rng)
-        self._templates = TemplateDraw(self._rng)
+        self._quota = NameQuota(facts, settings.most_of_a_name)
+        self._focuses = Focuses(self._naming, settings.limits, self._quota, self._rng)
+        self._templates = {
+            kind: TemplateDraw(self._rng, ambiguous=kind) for kind in settings.wanted
+        }
         self._moves = {
             name: Moves(facts.schema, own, settings.common, words.sayable)
             for name, own in settings.domains.items()
@@ -201,7 +214,7 @@ class _Generator:
         for attempt in range(self._settings.patience):
             self._choosy = attempt < self._settings.patience // 2
             try:
-                question = self._question(domain, self._templates.draw(), ambiguous)
+                question = self._question(domain, self._templates[ambiguous].draw(), ambiguous)
             except RejectedError as reason:
                 self._tally.rejected[str(reason)] += 1
             else:
@@ -214,7 +227,7 @@ class _Generator:
         draw = self._focuses.shared if ambiguous else self._focuses.single
         least = 1 if template.letters[1] == "J" else 2
         focus = draw(moves, least)
-        sampler = Sampler(self._facts, moves, self._settings.limits, self._rng)
+        sampler = Sampler(self._facts, moves, self._settings.limits, self._quota, self._rng)
         plan = sampler.draft(template, focus).plan()
         check_form(plan)
         relations = {step.relation for step in plan.steps if hasattr(step, "relation")}
@@ -228,8 +241,9 @@ class _Generator:
             check_form(plan)
         readings = self._readings(plan, focus)
         wording = self._wording(plan, focus, readings)
-        self._focuses.used(focus)
-        self._templates.accept(template)
+        self._quota.take(plan)
+        self._focuses.used(focus, plan)
+        self._templates[ambiguous].accept(template)
         number = f"{domain}-{self._settings.seed}-{self._tally.accepted + 1:04d}"
         meta = {
             "benchmark": _BENCHMARK,
@@ -296,6 +310,8 @@ class _Generator:
                 readings.append(reading)
         answers = [reading.execution.answers for reading in readings]
         check_answers(answers, self._settings.limits, ambiguous=focus.ambiguous)
+        if len(looked_at(readings)) < self._settings.limits.looked_at:
+            raise RejectedError("too few entities to look at")
         if any(frozenset(plan.about(e).entities()) & a for e in focus.entities for a in answers):
             raise RejectedError("an answer stands in the question")
         check_effect(plan, [reading.execution for reading in readings], self._facts)
@@ -305,10 +321,18 @@ class _Generator:
             silent = [entity for entity in bearers if entity not in focus.entities]
             check_silent(plan, silent, focus.move.sources, self._facts)
             share, few = _FEW_READINGS.get(len(answers), 1.0), "readings"
+            if sum(map(len, answers)) > _FEW_A_BRANCH * len(answers):
+                share *= _MANY_A_BRANCH
         # Some of what there is most of is dropped, unless questions are hard to find.
         if self._choosy and self._rng.random() >= share:
             raise RejectedError(f"fewer {few} than wanted")
         return readings
+
+
+def looked_at(readings: Iterable[Reading]) -> Members:
+    """The entities of all readings that must be looked at one by one."""
+    own = (reading.execution.looked_at(reading.plan) for reading in readings)
+    return frozenset().union(*own)
 
 
 _DIFFERENT = 0.6  # how many different answer sets there are at least, as a share of the readings
@@ -402,9 +426,14 @@ def check_answers(answers: Sequence[Members], limits: PlanLimits, *, ambiguous: 
 def check_silent(plan: Plan, silent: Sequence[str], types: Collection[str], facts: Facts) -> None:
     """No bearer of the name that the focus's relation could be said of, and is not, has answers.
     They would be what a union adds for anything of that name. `silent`: bearers without values of
-    the relation, which all come to the same; `types`: what it is said of."""
+    the relation, which all come to the same; `types`: what it is said of. Who is of the same class
+    counts, too: an actor who directed nothing may be meant where films are asked for that somebody
+    directed."""
     if silent and execute(plan.about(silent[0]), facts).answers:
-        for members in map(facts.members, types):
+        schema = facts.schema
+        classes = {schema.resolved(name).class_id for name in types} - {""}
+        alike = [n for n in schema.concrete if schema.resolved(n).class_id in classes]
+        for members in map(facts.members, {*types, *alike}):
             for entity in silent:
                 place = bisect_left(members, entity)
                 if place < len(members) and members[place] == entity:

@@ -292,6 +292,20 @@ class PlanExecution:
     def sizes(self) -> tuple[int, ...]:
         return tuple(map(len, self.sets))
 
+    def looked_at(self, plan: Plan) -> Members:
+        """The entities that someone without the graph must look at one by one: the members of each
+        set that is led on from, filtered or counted in, and of two sets that are compared the
+        smaller one, or, where one is taken away, the first. A set of one is no work."""
+        looked: set[str] = set()
+        for step in plan.steps:
+            read = [self.sets[source] for source in step.sources]
+            if isinstance(step, Intersection):
+                read = [min(read, key=len)]
+            elif isinstance(step, Union):
+                read = []
+            looked.update(*(own for own in read[:1] if len(own) > 1))
+        return frozenset(looked)
+
 
 def execute(plan: Plan, facts: Facts) -> PlanExecution:
     """All steps' sets. An entity that the graph lacks leads nowhere: its sets are empty. Raises

@@ -17,6 +17,7 @@ from branchwise.worlds.questions.drafts import (
     Focus,
     Move,
     Moves,
+    NameQuota,
     PlanLimits,
     Reached,
     RejectedError,
@@ -35,6 +36,7 @@ from branchwise.worlds.questions.plans import (
     Difference,
     Filter,
     GroupBy,
+    Holds,
     Intersection,
     Join,
     PlanStep,
@@ -54,8 +56,11 @@ _SHAPES = (
     "AJFAI AFJAD AFJAI AFGAD AFFJF AJJFF",
     "AJAJIF AJAJDF AJAJUF AJFAJD AJFAJI AFJAJD AFJAJI AFGAJD AJAFDF AFAFUG AFAFDJ AAUADF AAUAIF "
     "AAIADF AAUADJ AAUADG AAUJAD AAUGAD AADJAI AFAUJF AFADJF AJJAJI AJJFAD AFAFIF",
+    "AJFAJDF AJFAJFD AJFAJFI AJFAFDJ AJAFUAD AAUJFAD AAIJFAD AAUAJDF AFJAFJI AFAUJFF AJJFAJI",
+    "AJFAJFDF AJFAJFDJ AJFAJFIF AAUJFAJD AAUJFAFD AAUFJAFD AAUAFDJF AAIJFAJD AJFAFUAD AFAUJFAD",
 )
-_SHARES = (8, 18, 32, 26, 16)  # of shapes of two steps, three, and so on
+_SHARES = {True: (14, 32, 30, 15, 6, 2, 1), False: (6, 17, 32, 26, 12, 4, 3)}
+"""Of shapes of two steps, three, and so on, where a focus is ambiguous and where it is not."""
 
 
 @dataclass(frozen=True)
@@ -78,26 +83,34 @@ class Template:
                 yield letter, ""
 
 
-def templates() -> tuple[Template, ...]:
+def templates(*, ambiguous: bool) -> tuple[Template, ...]:
     """All shapes. None has the same set operation twice."""
-    rows = [(row.split(), share) for row, share in zip(_SHAPES, _SHARES, strict=True)]
+    shares = zip(_SHAPES, _SHARES[ambiguous], strict=True)
+    rows = [(row.split(), share) for row, share in shares]
     return tuple(Template(letters, share / len(row)) for row, share in rows for letters in row)
+
+
+_TRIES_AS_ONE = 40
+"""So many tries of a template count as one accepted: those that hardly fit a graph come to rest."""
 
 
 class TemplateDraw:
     """Draws templates by weight; those that were often accepted already are drawn less often."""
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, *, ambiguous: bool) -> None:
         self._rng = rng
-        self._all = templates()
-        self._accepted: Counter[str] = Counter()
+        self._all = templates(ambiguous=ambiguous)
+        self._had: Counter[str] = Counter()  # turns, in tries
 
     def draw(self) -> Template:
-        weights = [t.weight / (1 + self._accepted[t.letters] / t.weight) for t in self._all]
-        return self._rng.choices(self._all, weights)[0]
+        turns = ((t.weight, self._had[t.letters] / _TRIES_AS_ONE) for t in self._all)
+        weights = [weight / (1 + had / weight) for weight, had in turns]
+        (template,) = self._rng.choices(self._all, weights)
+        self._had[template.letters] += 1
+        return template
 
     def accept(self, template: Template) -> None:
-        self._accepted[template.letters] += 1
+        self._had[template.letters] += _TRIES_AS_ONE
 
 
 _PARALLEL = 0.6  # how often a second set begins with the relation that the first one ends with
@@ -130,10 +143,13 @@ class _Way:
 class Operands:
     """Draws second sets that share a member with a first one."""
 
-    def __init__(self, facts: Facts, moves: Moves, limits: PlanLimits, rng: Random) -> None:
+    def __init__(
+        self, facts: Facts, moves: Moves, limits: PlanLimits, quota: NameQuota, rng: Random
+    ) -> None:
         self._facts = facts
         self._moves = moves
         self._limits = limits
+        self._quota = quota
         self._rng = rng
 
     def draw(self, draft: Draft, letters: str, *, parallel: bool) -> Operand | None:
@@ -151,7 +167,7 @@ class Operands:
             moves.insert(0, step[0])
             passed.insert(0, step[1])
             types = step[0].sources
-        if passed[0] in draft.named or passed[0] in passed[1:]:
+        if passed[0] in draft.named or passed[0] in passed[1:] or self._quota.is_full(passed[0]):
             return None
         return self._forward(draft, letters, _Way(passed[0], tuple(moves), tuple(passed[1:])))
 
@@ -213,6 +229,8 @@ class Operands:
         for name in self._rng.sample(names, len(names))[:3]:
             values = self._facts.related(name, False, sorted(members))
             for condition in conditions(self._moves.schema.relations[name], values, self._rng):
+                if isinstance(condition, Holds) and self._quota.is_full(condition.value):
+                    continue
                 chosen = members & satisfying(condition, values)
                 if way.passed[place] in chosen and chosen != members:
                     used.add(name)
@@ -232,19 +250,24 @@ _SET_STEPS = {"U": Union, "I": Intersection, "D": Difference}
 class Sampler:
     """Fills templates in. All readings of the focus go the way together."""
 
-    def __init__(self, facts: Facts, moves: Moves, limits: PlanLimits, rng: Random) -> None:
+    def __init__(
+        self, facts: Facts, moves: Moves, limits: PlanLimits, quota: NameQuota, rng: Random
+    ) -> None:
         self._facts = facts
         self._moves = moves
         self._limits = limits
+        self._quota = quota
         self._rng = rng
-        self._operands = Operands(facts, moves, limits, rng)
+        self._operands = Operands(facts, moves, limits, quota, rng)
 
     def draft(self, template: Template, focus: Focus) -> Draft:
         """A plan of this shape. Raises RejectedError where the facts lead nowhere."""
         move = focus.move
         first = Atomic(relation=move.relation, inverse=move.inverse, entity=focus.entities[0])
         at = Reached(move.results, focus.sets, move)
-        draft = Draft([first], at, 2 if focus.ambiguous else 1, named=set(focus.entities))
+        # Two thirds of a name's bearers must come to something, or few questions had many readings.
+        needed = max(2, (2 * len(focus.entities) + 2) // 3) if focus.ambiguous else 1
+        draft = Draft([first], at, needed, named=set(focus.entities))
         parts = list(template.parts())
         for place, (letter, operand) in enumerate(parts):
             narrowed = any(other in "FGID" for other, _ in parts[place + 1 :])
@@ -303,6 +326,8 @@ class Sampler:
             relation = relations[name]
             values = self._facts.related(name, False, draft.at.everything)
             for condition in conditions(relation, values, self._rng):
+                if isinstance(condition, Holds) and self._quota.is_full(condition.value):
+                    continue
                 fits = satisfying(condition, values)
                 sets = kept(draft.at.sets, fits.__contains__)
                 if draft.enough(sets) and changed(draft.at.sets, sets):

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from branchwise.corpora.kept_arrays import Arrays
 
 
+QUOTA_FROM = 300
+"""A set of so many questions has no name in more than a hundredth of them."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How many questions, over what. Raises InputError for what cannot be.
@@ -66,6 +70,11 @@ class Settings:
             raise InputError(problem, remedy="give a share between 0 and 1")
         if not self.domains:
             raise InputError("no domain is named")
+
+    @property
+    def most_of_a_name(self) -> int | None:
+        """How many questions may have one name: a hundredth; any number in a small set."""
+        return self.questions // 100 if self.questions >= QUOTA_FROM else None
 
     @property
     def wanted(self) -> dict[bool, int]:

@@ -1,303 +1,69 @@
-"""The article of an entity: what it mentions, its sentences, in order."""
+"""The article of an entity: its sentences, in order."""
 
-from collections.abc import Callable, Mapping
+import re
 from collections.abc import Sequence as Many
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
 from branchwise.worlds.facts import Fact, FactKind, FactValue
-from branchwise.worlds.telling.prose import (
-    ALIAS,
-    Alternatives,
-    Placeholder,
-    Sequence,
-    TypeProse,
-    Variant,
-)
-from branchwise.worlds.world import World, spoken_date
-
-
-class EntityMentions:
-    """Names of entities in the words of the prose files."""
-
-    def __init__(self, world: World, prose: Many[TypeProse]) -> None:
-        self._world = world
-        self.prose = prose
-        types = [world.schema.types[name] for name in world.population.types]
-        self._nouns = [kind.noun for kind in types]
-        self._articles = ["the " if kind.definite else "" for kind in types]
-        self._facts = [{fact.name: fact for fact in facts} for facts in world.facts]
-
-    def plain(self, entity: int) -> str:
-        """Its name, with the article that names of its type take."""
-        return self._articles[self._world.type_number(entity)] + self._world.label(entity)
-
-    def mention(self, entity: int) -> str:
-        """Its name as another article has it: the title, where others share the name."""
-        return self.title(entity) if self._world.shared[entity] else self.plain(entity)
-
-    def title(self, entity: int) -> str:
-        """The title of its article: the name; where others share it, with what tells it apart."""
-        # All who share a name are told apart: one with the bare name could not name a branch.
-        label = self._world.label(entity)
-        if not self._world.shared[entity]:
-            return label
-        apart = self._filled(self.prose[self._world.type_number(entity)].title, entity)
-        return f"{label} ({apart})"
-
-    def description(self, entity: int) -> str:
-        """A few words that say what it is: the first form of its type that can be filled."""
-        for form in self.prose[self._world.type_number(entity)].description:
-            if text := self._filled(form, entity):
-                return text
-        return self._nouns[self._world.type_number(entity)]
-
-    def _filled(self, form: Sequence, entity: int) -> str | None:
-        texts = [self._part(part, entity) for part in form]
-        return None if None in texts else "".join(text for text in texts if text is not None)
-
-    def _part(self, part: str | Placeholder | Alternatives, entity: int) -> str | None:
-        if isinstance(part, str):
-            return part
-        if isinstance(part, Alternatives):
-            return self._filled(part.options[0], entity)
-        number = self._world.type_number(entity)
-        if part.name == "role":
-            return self._nouns[number]
-        fact = self._facts[number].get(part.name)
-        values = fact.values(entity) if fact else []
-        if not fact or not values:
-            return None
-        return " and ".join(self._value(fact, part.form, value) for value in values[:2])
-
-    def _value(self, fact: Fact, form: str, value: FactValue) -> str:
-        if value.item is not None:
-            return value.item.label
-        if fact.kind is FactKind.DATE:
-            return str(value.content // 10_000) if form == ".year" else spoken_date(value.content)
-        if fact.kind is FactKind.NUMBER:
-            return f"{value.content:,}"
-        return self._world.adjective(value.content) if form == ".adj" else self.plain(value.content)
-
-
-_ARTICLE = "\0"
-_VOWELS = "aeiouáéíóúàèäöüåø"
-_PRONOUNS = {  # subject, object, possessive, reflexive
-    "it": ("it", "it", "its", "itself"),
-    "she": ("she", "her", "her", "herself"),
-    "he": ("he", "him", "his", "himself"),
-}
-_PLACES = {"they": 0, "them": 1, "their": 2, "themself": 3}
-_POSSESSIVE, _NO_PRONOUN = 2, 3
-_CASES = {"s": 0, "o": 1, "s's": _POSSESSIVE, "n": _NO_PRONOUN}
-
-
-class Subject(NamedTuple):
-    """How an entity is called in its own article."""
-
-    entity: int
-    name: str
-    short: tuple[str, ...]  # a surname, or "the film"
-    pronouns: tuple[str, str, str, str]
-    role: str
-    alias: str
-
-
-class Sentences:
-    """Fills templates for the entities of one type."""
-
-    def __init__(
-        self, world: World, mentions: EntityMentions, number: int, random: Callable[[], float]
-    ) -> None:
-        """`number`: that of the type."""
-        self._world, self._mentions = world, mentions
-        self.prose, self.random = mentions.prose[number], random
-        self._range = world.population.starts[number : number + 2]
-        self._role = world.schema.types[world.population.types[number]].noun
-        self.facts: Mapping[str, Fact] = {fact.name: fact for fact in world.facts[number]}
-
-    def subject(self, entity: int) -> Subject:
-        pronoun, short = "it", self.prose.subject
-        if self.prose.is_person:
-            pronoun = "she" if self._world.is_female(entity) else "he"
-            short = (self._world.surname(entity),)
-        name = self._mentions.plain(entity)
-        alias = self._world.alias(entity)
-        return Subject(entity, name, short, _PRONOUNS[pronoun], self._role, alias)
-
-    def fill(
-        self,
-        parts: Sequence,
-        subject: Subject,
-        fresh: bool,
-        values: Mapping[Placeholder, list[FactValue]],
-    ) -> str:
-        """The sentence. `fresh`: the subject has to be named. `values`: the values of each slot."""
-        filling = _Filling(self, subject, fresh, values)
-        text = "".join(filling.texts(parts))
-        while _ARTICLE in text:
-            before, _, after = text.partition(_ARTICLE)
-            following = after.lstrip()
-            vowel = following[:1].lower() in _VOWELS or following.startswith(("8", "11 ", "18"))
-            text = f"{before}{'an' if vowel else 'a'}{after}"
-        if ".." in text:  # after a name that ends in a full stop
-            text = text.replace("..", ".")
-        return text[0].upper() + text[1:]
-
-    def reference(self, subject: Subject, case: int, fresh: bool, named: bool) -> str:
-        """The subject as name, surname, noun phrase or pronoun."""
-        chance = self.random()
-        if not fresh and case != _NO_PRONOUN and chance < (0.92 if named else 0.55):
-            return subject.pronouns[case]
-        text = subject.name
-        if (not fresh or named) and chance < 0.9 and subject.short:
-            text = subject.short[int(self.random() * len(subject.short))]
-        if case != _POSSESSIVE:
-            return text
-        plural = text.endswith("s") and not self.prose.is_person
-        return f"{text}'" if plural else f"{text}'s"
-
-    def option(self, choice: Alternatives) -> Sequence:
-        return choice.options[int(self.random() * len(choice.options))]
-
-    def other(self, subject: Subject) -> str:
-        """Another entity of the same type, as a distractor; never the subject itself."""
-        first, end = self._range
-        entity = first + int(self.random() * (end - first))
-        if entity == subject.entity:
-            entity = first + (entity - first + 1) % (end - first)
-        return self._mentions.mention(entity)
-
-    def values(self, slot: Placeholder, values: list[FactValue], at_end: bool) -> str:
-        """A list of values: "A, B and C"."""
-        fact = self.facts[slot.name]
-        texts = [self._value(fact, value) for value in values]
-        if fact.relation.time is not None:
-            alone = len(values) == 1 and at_end and self.random() < 0.6
-            texts = [
-                _dated(text, value, fact.relation.time_as, alone or fact.inverse)
-                for text, value in zip(texts, values, strict=True)
-            ]
-        if len(texts) == 1:
-            return texts[0]
-        return f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-    def _value(self, fact: Fact, value: FactValue) -> str:
-        if fact.kind is FactKind.ENTITY:
-            return self._mentions.mention(value.content)
-        if value.item is not None:
-            return value.item.label
-        return spoken_date(value.content) if fact.kind is FactKind.DATE else f"{value.content:,}"
-
-    def mentioned(self, slot: Placeholder, subject: Subject) -> str:
-        """A year or an adjective in passing, which tells nothing."""
-        value = self.facts[slot.name].values(subject.entity)[0]
-        if slot.form == ".adj":
-            return self._world.adjective(value.content)
-        return str(value.content // 10_000)
-
-
-@dataclass
-class _Filling:
-    """The state of one sentence: whether its subject has been named."""
-
-    sentences: Sentences
-    subject: Subject
-    fresh: bool
-    values: Mapping[Placeholder, list[FactValue]]
-    named: bool = False
-
-    def texts(self, parts: Sequence) -> list[str]:
-        result: list[str] = []
-        for index, part in enumerate(parts):
-            if isinstance(part, str):
-                result.append(part)
-            elif isinstance(part, Alternatives):
-                result += self.texts(self.sentences.option(part))
-            else:
-                after = parts[index + 1] if index + 1 < len(parts) else "."
-                at_end = isinstance(after, str) and after[:1] in ".,;"
-                result.append(self.slot(part, at_end))
-        return result
-
-    def slot(self, slot: Placeholder, at_end: bool) -> str:
-        name, subject = slot.name, self.subject
-        if (case := _CASES.get(name)) is not None:
-            text = self.sentences.reference(subject, case, self.fresh, self.named)
-            self.named, self.fresh = True, False
-            return text
-        if name in _PLACES:
-            return subject.pronouns[_PLACES[name]]
-        if name == "a":
-            return _ARTICLE
-        if name == "name":
-            self.named, self.fresh = True, False
-            return subject.name
-        if name == "role":
-            return subject.role
-        if name == "alias":
-            return subject.alias
-        if name == "other":
-            return self.sentences.other(subject)
-        if slot.form.startswith("#"):
-            own = [values for other, values in self.values.items() if other.name == name]
-            values = own[-1] if own else self.sentences.facts[name].values(subject.entity)
-            singular, _, plural = slot.form[1:].partition("|")
-            return singular if len(values) == 1 else plural
-        if slot in self.values:
-            return self.sentences.values(slot, self.values[slot], at_end)
-        return self.sentences.mentioned(slot, subject)
-
-
-def _dated(text: str, value: FactValue, time_as: str, spoken: bool) -> str:
-    """The text with "in 1998", "from 1998 to 2001", "since 2022"; or with years in parentheses."""
-    if spoken and value.end:
-        return f"{text} from {value.begin} to {value.end}"
-    if spoken and time_as != "start":
-        return f"{text} {'in' if time_as == 'point' else 'since'} {value.begin}"
-    when = f"{value.begin}–{value.end}" if value.end else str(value.begin)
-    if time_as != "point" and not value.end:
-        when = f"since {when}"
-    return f"{text} ({when})"
-
+from branchwise.worlds.telling.prose import ALIAS, Placeholder, Variant
+from branchwise.worlds.telling.sentences import NO_WORDS, Sentences, SlotWords, Subject
+from branchwise.worlds.telling.strays import StrayClause, StrayClauses, ToldValue
 
 FULL = 94
-"""Words after which no further sentence is added to a passage: most end near 100."""
+"""SlotWords after which no further sentence is added to a passage: most end near 100."""
 
 SPARSE = 88
 """A passage with fewer words is filled up with asides."""
 
 _MOST_AT_ONCE = 5
+_RETOLD = 0.6  # the chance of a value to be told again
 _ASIDE = 0.16  # the chance of an aside before a sentence that tells something
 
-ToldValue = tuple[Fact, FactValue]
 _NAMED = FactValue(0)  # stands where another name is told
 
 
 class Telling(NamedTuple):
+    """A passage. `title`: of a source other than the article; `former`: what it states that was
+    so before."""
+
     text: str
     stated: list[ToldValue]
+    title: str = ""
+    former: tuple[ToldValue, ...] = ()
 
 
 class Articles:
     """Writes the articles of one type of entity."""
 
-    def __init__(self, sentences: Sentences, facts: Many[Fact]) -> None:
-        self.sentences, self.facts = sentences, facts
+    def __init__(
+        self,
+        sentences: Sentences,
+        facts: Many[Fact],
+        strays: StrayClauses | None = None,
+        retold: Many[int] = (),
+    ) -> None:
+        """`retold`: of which entities a part is told again."""
+        self.sentences, self.facts, self.strays, self.retold = sentences, facts, strays, retold
         self.prose, self.random = sentences.prose, sentences.random
         prose = sentences.prose
-        self.told_here = [
-            (prose.bits.get(fact.name), bool(fact.relation.inverse) and not fact.inverse)
-            for fact in self.facts
-        ]
+        self.told_here = [(prose.bits.get(fact.name), not fact.inverse) for fact in self.facts]
+        self.changing = [fact for fact in facts if fact.former]
         bits = ((prose.bits.get(fact.name), fact) for fact in self.facts)
         self.by_bit = {bit: fact for bit, fact in bits if bit is not None}
         self._fitting: dict[tuple[int, int, bool], tuple[Variant, ...]] = {}
 
     def write(self, entity: int, known: list[list[FactValue]]) -> list[Telling]:
-        """The passages of an entity's article. `known`: its values, in the order of its facts."""
-        return _Article(self, entity, known).written()
+        """The passages about an entity. `known`: its values, in the order of its facts."""
+        article = _Article(self, entity, known)
+        passages = article.written(self.strays.told_by(entity) if self.strays else [])
+        if self.retold and self.retold[entity]:
+            passages.append(_Article(self, entity, known).retelling(article.used))
+        nothing: list[list[FactValue]] = [[] for _ in known]
+        for fact in self.changing:
+            for value in fact.former(entity) if fact.former else ():
+                passages.append(_Article(self, entity, nothing).of_its_time(fact, value))
+        return passages
 
     def fitting(self, untold: int, has: int, lead: bool = False) -> tuple[Variant, ...]:
         """The sentences that tell the first untold fact, and perhaps others; or leads."""
@@ -315,6 +81,10 @@ class Articles:
         return self._fitting[key]
 
 
+def _year(slot: str, year: str) -> SlotWords:
+    return {slot: iter([year])}
+
+
 class _Article:
     def __init__(self, articles: Articles, entity: int, known: list[list[FactValue]]) -> None:
         self._articles = articles
@@ -322,18 +92,19 @@ class _Article:
         self._values: dict[int, list[FactValue]] = {}
         self._always: list[ToldValue] = []
         self._has = 0
-        for fact, values, (bit, two_sided) in zip(
-            articles.facts, known, articles.told_here, strict=True
+        for fact, values, (bit, own) in zip(
+            articles.facts, known, articles.told_here, strict=False
         ):
             if bit is None:
-                self._always += [(fact, value) for value in values]
+                self._always += [(entity, fact, value) for value in values]
             elif values:
-                self._has |= 1 << bit
-                here = [v for v in values if v.side & 1] if two_sided else values
+                here = [v for v in values if v.side & 1] if own else list(values)
+                if here or any(v.side for v in values):
+                    self._has |= 1 << bit
                 if here:
-                    self._values[bit] = list(here)
+                    self._values[bit] = here
                     if fact.relation.time is not None:
-                        self._values[bit].sort(key=attrgetter("begin"))
+                        here.sort(key=attrgetter("begin"))
         if self._subject.alias:
             self._values[articles.prose.bits[ALIAS]] = [_NAMED]
             self._has |= 1 << articles.prose.bits[ALIAS]
@@ -345,20 +116,68 @@ class _Article:
         self._fresh = True
         self._last: Variant | None = None
         self._asides: set[int] = set()
+        self._hint, self._named = articles.sentences.hint(self._subject, shared=False), 0
+        self.used: set[int] = set()  # identities of the variants said, and of those to avoid
+        self._avoided: set[int] = set()
 
-    def written(self) -> list[Telling]:
-        self._say(self._one_of(self._articles.fitting(self._untold, self._has, lead=True)))
-        self._stated += self._always
-        while self._untold:
+    def written(self, strays: list[StrayClause]) -> list[Telling]:
+        articles = self._articles
+        self._begin()
+        while self._untold or strays:
             if self._words >= FULL:
                 self._end_passage()
-            elif self._articles.random() < _ASIDE:
+            elif articles.random() < _ASIDE:
                 self._say_aside()
-            self._say(self._one_of(self._articles.fitting(self._untold, self._has)))
-        while self._words < SPARSE and self._say_aside():
-            pass
+            if strays and articles.random() * (self._untold.bit_count() + 1) < 1:
+                self._say_stray(strays.pop())
+            elif self._untold:
+                self._say(self._one_of(articles.fitting(self._untold, self._has)))
         self._end_passage()
         return self._passages
+
+    def retelling(self, used: set[int]) -> Telling:
+        """One passage of another source that tells a part again, in other sentences than `used`."""
+        articles, random = self._articles, self._articles.random
+        sources = articles.prose.sources
+        home = {fact.name for bit, fact in articles.by_bit.items() if bit in self._values}
+        fitting = [source for source in sources if source.facts <= home]
+        source = fitting[int(random() * len(fitting))]
+        parts = {bit: [v for v in own if random() < _RETOLD] for bit, own in self._values.items()}
+        self._values = {bit: part for bit, part in parts.items() if part}
+        self._untold = sum(1 << bit for bit in self._values)
+        self._avoided = used
+        self._hint = articles.sentences.hint(self._subject, shared=True)
+        self._begin()
+        self._say(source.frame)
+        while self._untold and self._words < FULL:
+            self._say(self._one_of(articles.fitting(self._untold, self._has)))
+        self._end_passage()
+        title = articles.sentences.source(source.title, self._subject)
+        return self._passages[0]._replace(title=title)
+
+    def of_its_time(self, fact: Fact, former: FactValue) -> Telling:
+        """A passage of an older source that states what was replaced since."""
+        sentences, random = self._articles.sentences, self._articles.random
+        prose = self._articles.prose
+        then = str(former.begin + int(random() * (former.end - former.begin)))
+        self._hint = sentences.hint(self._subject, shared=True)
+        # Others may be younger than the source.
+        self._asides = {place for place, aside in enumerate(prose.asides) if aside.others}
+        self._say(self._one_of(prose.plain_leads))
+        variant = self._one_of(prose.former[fact.name])
+        values = {variant.tells[0][0]: [FactValue(former.content)]}
+        self._add(sentences.fill(variant.parts, self._subject, True, values, _year("then", then)))
+        self._fresh = variant.others
+        self._end_passage()
+        title = sentences.source(prose.dated[int(random() * len(prose.dated))], self._subject, then)
+        told = (self._subject.entity, fact, former)
+        return self._passages[0]._replace(title=title, former=(told,))
+
+    def _begin(self) -> None:
+        articles = self._articles
+        leads = articles.fitting(self._untold, self._has, lead=True) or articles.prose.plain_leads
+        self._say(self._one_of(leads))
+        self._stated += self._always
 
     def _one_of(self, variants: tuple[Variant, ...]) -> Variant:
 
@@ -367,11 +186,22 @@ class _Article:
 
         for _ in range(8):
             variant = variants[int(self._articles.random() * len(variants))]
-            if variant is not self._last and not lacks(variant):
+            if (
+                variant is not self._last
+                and not lacks(variant)
+                and id(variant) not in self._avoided
+            ):
                 return variant
         return next((v for v in variants if not lacks(v)), variants[0])
 
-    def _say(self, variant: Variant) -> None:
+    def _say_stray(self, clause: StrayClause) -> None:
+        carry = self._articles.prose.carry
+        variant = carry[int(self._articles.random() * len(carry))]
+        words = {"stray": iter([clause.text]), "beside": iter(clause.beside)}
+        self._say(variant, words)
+        self._stated.append(clause.told)
+
+    def _say(self, variant: Variant, words: SlotWords = NO_WORDS) -> None:
         values_of: dict[Placeholder, list[FactValue]] = {}
         for slot, bit, alone in variant.tells:
             values = self._values[bit]
@@ -380,12 +210,34 @@ class _Article:
             if not self._values[bit]:
                 self._untold &= ~(1 << bit)
             if fact := self._articles.by_bit.get(bit):
-                self._stated += [(fact, value) for value in values[:count]]
-        text = self._articles.sentences.fill(variant.parts, self._subject, self._fresh, values_of)
-        self._sentences.append(text)
-        self._words += text.count(" ") + 1
+                entity = self._subject.entity
+                self._stated += [(entity, fact, value) for value in values[:count]]
+        text = self._articles.sentences.fill(
+            variant.parts, self._subject, self._fresh, values_of, words
+        )
+        self._add(text)
+        if self._articles.changing:
+            self._say_since(values_of)
+        self._named |= variant.needs | variant.mentions
         self._fresh = variant.others
         self._last = variant
+        self.used.add(id(variant))
+
+    def _add(self, text: str) -> None:
+        self._sentences.append(text)
+        self._words += text.count(" ") + 1
+
+    def _say_since(self, values_of: dict[Placeholder, list[FactValue]]) -> None:
+        """A sentence on the year of a number that replaced another."""
+        sentences = self._articles.sentences
+        for slot, (value, *_) in values_of.items():
+            if value.begin and sentences.facts[slot.name].kind is FactKind.NUMBER:
+                since = self._articles.prose.since
+                parts = since[int(self._articles.random() * len(since))].parts
+                words = _year("since", str(value.begin))
+                text = sentences.fill(parts, self._subject, False, {}, words)
+                self._words += text.count(" ") + 1
+                self._sentences[-1] += f" {text}"  # nothing comes between
 
     def _say_aside(self) -> bool:
         asides = self._articles.prose.asides
@@ -398,6 +250,22 @@ class _Article:
         return False
 
     def _end_passage(self) -> None:
+        while self._words < SPARSE and self._say_aside():
+            pass
+        if self._hint and not self._told_apart():
+            articles, place = self._articles, len(self._sentences)
+            identify = articles.prose.identify
+            parts = identify[int(articles.random() * len(identify))].parts
+            words = {"hint": iter([self._hint])}
+            text = articles.sentences.fill(parts, self._subject, True, {}, words)
+            self._sentences.insert(1 + int(articles.random() * place), text)
         self._passages.append(Telling(" ".join(self._sentences), self._stated))
         self._sentences, self._stated = [], []
-        self._words, self._fresh = 0, True
+        self._words, self._fresh, self._named = 0, True, 0
+
+    def _told_apart(self) -> bool:
+        """Whether a passage says what sets its subject apart from others of the name."""
+        if self._articles.prose.apart & ~self._named:
+            return False
+        role = re.compile(rf"\b{re.escape(self._subject.role)}\b")
+        return any(role.search(sentence) for sentence in self._sentences)

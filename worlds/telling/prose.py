@@ -4,7 +4,7 @@ still untold, and whom a pronoun means.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from branchwise.base.errors import InputError
 from branchwise.base.files import first_problem
-from branchwise.kg.schema import Schema
+from branchwise.kg.schema import ANY, Relation, Schema
 from branchwise.worlds.domains import world_schema
 
 MAX_VARIANTS = 64
@@ -110,9 +110,8 @@ ALIAS = "alias"
 UNTOLD = ("instance_of", "gender")
 """Facts that every lead tells: the kind in its words, the gender by its pronouns."""
 
-SPOKEN = frozenset(
-    ["s", "o", "n", "s's", "they", "them", "their", "themself", "name", "a", "other", "role"]
-)
+_WORDS = "s o n s's they them their themself name a other role hint stray beside then since"
+SPOKEN = frozenset(_WORDS.split())
 """Slots that are not facts."""
 
 FORMS = ("", ":1", ".date", ".year", ".adj")
@@ -125,16 +124,26 @@ class Wording(BaseModel):
 
     description: list[str] = []
     title: str = ""
+    hint: str = ""
     subject: list[str] = []
     first: list[str] = []
     last: list[str] = []
     lead: list[str] = []
+    plain: list[str] = []
     tell: list[str] = []
     asides: list[str] = []
+    identify: list[str] = []
+    clause: list[str] = []
+    carry: list[str] = []
+    former: list[str] = []
+    dated: list[str] = []
+    since: list[str] = []
+    retold: dict[str, str] = {}
+    frames: dict[str, str] = {}
 
     def joined(self, other: "Wording") -> "Wording":
         """Both, this one first; what is chosen rather than added up is this one's, if it has it."""
-        chosen = ("description", "title", "subject", "lead")
+        chosen = ("description", "title", "hint", "subject", "lead", "plain", "retold", "frames")
         fields = {
             name: (mine or theirs) if name in chosen else mine + theirs
             for name in Wording.model_fields
@@ -159,9 +168,19 @@ class Variant(NamedTuple):
     others: bool
 
 
+class Source(NamedTuple):
+    """Where a part of an article is told again: the title, what the source says of itself, and the
+    facts that either names."""
+
+    title: Sequence
+    frame: Variant
+    facts: frozenset[str]
+
+
 @dataclass(frozen=True)
 class TypeProse:
-    """How entities of a type are told. `bits`: of each fact. `title`: tells a shared name apart."""
+    """How entities of a type are told. `bits`: of each fact. `title`: tells a shared name apart in
+    brackets, `hint` in words; `apart`: the bits of the facts that either names."""
 
     bits: Mapping[str, int]
     leads: tuple[Variant, ...]
@@ -169,6 +188,16 @@ class TypeProse:
     asides: tuple[Variant, ...]
     subject: tuple[str, ...]
     title: Sequence
+    hint: Sequence
+    apart: int
+    identify: tuple[Variant, ...]
+    clauses: Mapping[str, tuple[Variant, ...]]
+    carry: tuple[Variant, ...]
+    plain_leads: tuple[Variant, ...]
+    sources: tuple[Source, ...]
+    former: Mapping[str, tuple[Variant, ...]]
+    dated: tuple[Sequence, ...]
+    since: tuple[Variant, ...]
     description: tuple[Sequence, ...]
     is_person: bool
 
@@ -193,14 +222,14 @@ def _files() -> dict[str, dict[str, Wording]]:
 
 
 def wording_of(schema: Schema, type_name: str) -> Wording:
-    """All that the prose files say of a type and of the types that it is."""
+    """All that the prose files say of a type, of the types that it is, and of any."""
     wording = Wording()
     kind = type_name
     while kind:
         for sections in _files().values():
             if kind in sections:
                 wording = wording.joined(sections[kind])
-        kind = schema.types[kind].parent
+        kind = "" if kind == ANY else schema.types[kind].parent or ANY
     return wording
 
 
@@ -215,7 +244,8 @@ def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypePros
     order = [*first, *(n for n in names if n not in first and n not in last), *last]
     bits = {name: n for n, name in enumerate(order)}
     compiler = _Compiler(schema, type_name, bits)
-    for section in ("lead", "asides", *(("title",) if schema.resolved(type_name).shares else ())):
+    apart = ("title", "hint") if schema.resolved(type_name).shares else ()
+    for section in ("lead", "plain", "asides", "retold", *apart):
         if not getattr(wording, section):
             problem, remedy = f"the type {type_name!r} has no `{section}`", "add one to its section"
             raise InputError(problem, where="worlds/prose", remedy=remedy)
@@ -228,13 +258,24 @@ def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypePros
             problem = f"no template tells {name!r} of the type {type_name!r} alone"
             remedy = "add such a template to `tell`"
             raise InputError(problem, where="worlds/prose", remedy=remedy)
+    title = next(compiler.names([wording.title]))
     return TypeProse(
         bits=bits,
         leads=leads,
         tells=tells,
         asides=tuple(compiler.compiled(wording.asides)),
         subject=tuple(wording.subject),
-        title=next(compiler.names([wording.title])),
+        title=title,
+        hint=next(compiler.names([wording.hint])),
+        identify=tuple(compiler.compiled(wording.identify)),
+        clauses=compiler.by_fact("clause", wording.clause, lambda relation: not relation.source),
+        former=compiler.by_fact("former", wording.former, lambda r: r.former is not None),
+        dated=tuple(compiler.names(wording.dated)),
+        since=tuple(compiler.compiled(wording.since)),
+        carry=tuple(compiler.compiled(wording.carry)),
+        plain_leads=tuple(compiler.compiled(wording.plain)),
+        sources=compiler.sources(wording.retold, wording.frames),
+        apart=sum(1 << bits[slot.name] for slot in slots(title) if slot.name in bits),
         description=tuple(compiler.names(wording.description)),
         is_person=schema.is_a(type_name, "person"),
     )
@@ -268,6 +309,37 @@ class _Compiler:
             except InputError as error:
                 where = f"worlds/prose, {self.type_name}: {template}"
                 raise InputError(error.what, where=where) from None
+
+    def by_fact(
+        self, section: str, templates: Iterable[str], needed: Callable[[Relation], bool]
+    ) -> dict[str, tuple[Variant, ...]]:
+        """The templates of a section by the one fact that each tells; all `needed` are there."""
+        found: dict[str, tuple[Variant, ...]] = {}
+        for variant in self.compiled(templates):
+            ((slot, _, _),) = variant.tells
+            found[slot.name] = (*found.get(slot.name, ()), variant)
+        own = (name for name, r in self.schema.relations.items() if name in self.bits and needed(r))
+        if missing := [name for name in own if name not in found]:
+            problem = f"no `{section}` tells {missing[0]!r} of the type {self.type_name!r}"
+            raise InputError(problem, where="worlds/prose", remedy="add a template to it")
+        return found
+
+    def sources(self, titles: Mapping[str, str], frames: Mapping[str, str]) -> tuple[Source, ...]:
+        """What may tell a part of an article again; at least one of them about any of the type."""
+        found: list[Source] = []
+        for form, frame in titles.items():
+            if frame not in frames:
+                where = f"worlds/prose, {self.type_name}: {form}"
+                raise InputError(f"there is no frame {frame!r}", where=where)
+            for title in self.names([form]):
+                for variant in self.compiled([frames[frame]]):
+                    named = {slot.name for slot in (*slots(title), *slots(variant.parts))}
+                    found.append(Source(title, variant, frozenset(named) - SPOKEN))
+        if all(source.facts for source in found):
+            where = f"worlds/prose, {self.type_name}"
+            problem = "no title of `retold` stands without a fact"
+            raise InputError(problem, where=where, remedy="add one with {name} alone")
+        return tuple(found)
 
     def names(self, forms: Iterable[str]) -> Iterator[Sequence]:
         for form in forms:

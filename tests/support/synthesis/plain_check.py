@@ -40,6 +40,12 @@ class Checker:
     def _problems(self, question: dict) -> Iterator[str]:
         held = {bearer: self.answers(question, bearer) for bearer in self.bearers(question)}
         expected = {bearer: answers for bearer, answers in held.items() if answers}
+        kin = self.kg.of(self.focus(question), "P31")
+        for bearer in self.bearers(question):
+            plan = about(question["plan"], bearer)
+            alike = bearer not in expected and kin and self.kg.of(bearer, "P31") == kin
+            if alike and evaluate(plan, self.kg, self.schema)[-1]:
+                yield f"{bearer}, which is of the same class, leads to answers"
         different = {frozenset(answers) for answers in expected.values()}
         if question.get("ambiguous", False) != (len(different) > 1):
             yield f"ambiguous is {question.get('ambiguous')}, but {len(different)} sets differ"

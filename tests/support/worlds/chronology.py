@@ -69,7 +69,7 @@ def _taught(kg: Graph, student: str, advisor: str) -> Iterator[str]:
 
 def _untimely(kg: Graph) -> Iterator[str]:
     """Years of statements before subject or value were there, or after a person's death."""
-    for (subject, prop, value), times in kg.times.items():
+    for (subject, prop, value), times in (*kg.times.items(), *kg.former.items()):
         years = [year for time in times for year in time.values()]
         for entity in (subject, value):
             made, born = kg.year(entity, *MADE), kg.year(entity, "P569")

@@ -51,26 +51,32 @@ CLAIMS += [(False, *claim) for claim in _patterns(_OF_VALUE)]
 def strange_claims(world: World) -> Iterator[str]:
     """Sentences that name after "directed by" and the like whom the graph does not."""
     for passage, sentence in _sentences(world):
-        own = plain(world.kg.label(passage.entity))  # "Born in X, Mara Voss ..."
+        near = world.told_of(passage, sentence)
+        own = {plain(world.kg.label(entity)) for entity in near}  # "Born in X, Mara Voss ..."
         for of_subject, prop, pattern in CLAIMS:
             others = world.kg.of if of_subject else world.kg.having
-            held = {plain(world.kg.label(e)) for e in others(passage.entity, prop)}
+            held = {plain(world.kg.label(e)) for one in near for e in others(one, prop)}
+            if of_subject:
+                former = world.former_of(passage, sentence.text)
+                held |= {plain(world.kg.label(value)) for _, p, value in former if p == prop}
             for match in pattern.finditer(sentence.masked) if held else ():
-                if wrong := _names_in(sentence, match) - held - {own}:
+                if wrong := _names_in(sentence, match) - held - own:
                     yield f"{prop} of {passage.title} is not {wrong}: {sentence.text}"
 
 
 def _names_in(sentence: Sentence, match: re.Match[str]) -> set[str]:
-    """The names that a match lists. One in a bracket tells another apart: "Malenza (Velmara)"."""
+    """The names that a match lists. One in a bracket tells another apart: "Malenza (Velmara)",
+    "Marlow (city in Velmara)"."""
     first, last = (sentence.masked.count(MARK, 0, at) for at in match.span())
     listed = sentence.apart[first:last]
-    return {mention.name for mention in listed if sentence.text[mention.start - 1] != "("}
+    brackets = ("(", "(city in ")
+    return {m.name for m in listed if not sentence.text[: m.start].endswith(brackets)}
 
 
 def strange_dates(world: World) -> Iterator[str]:
     """Full dates that are no date of the article's subject."""
     for passage, sentence in _sentences(world):
-        known = {v for values in world.kg.values[passage.entity].values() for v in values}
+        known = _values(world, passage, sentence)
         for day, month, year in DATE.findall(sentence.masked):
             date = f"{int(year):04}-{MONTHS.index(month) + 1:02}-{int(day):02}"
             if date not in known:
@@ -84,6 +90,7 @@ def strange_years(world: World) -> Iterator[str]:
         if not years:
             continue
         near = {passage.entity}.union(*(world.known_as[m.name] for m in sentence.mentions))
+        years -= {y for y in years if world.former_of(passage, str(y))}
         if unknown := years.difference(*(world.years[entity] for entity in near)):
             yield f"{sorted(unknown)} in {passage.title}: {sentence.text}"
 
@@ -92,10 +99,16 @@ def strange_numbers(world: World) -> Iterator[str]:
     """Numbers, other than dates and years, that are no number of the article's subject."""
     for passage, sentence in _sentences(world):
         rest = YEAR.sub("", DATE.sub("", sentence.masked))
-        known = {v for values in world.kg.values[passage.entity].values() for v in values}
+        known = _values(world, passage, sentence)
         for number in NUMBER.findall(rest):
             if number.replace(",", "") not in known:
                 yield f"{number} is no number of {passage.title}: {sentence.text}"
+
+
+def _values(world: World, passage: Passage, sentence: Sentence) -> set[str]:
+    held = [world.kg.values[entity] for entity in world.told_of(passage, sentence)]
+    former = {value for _, _, value in world.former_of(passage, sentence.text)}
+    return former | {value for of_one in held for values in of_one.values() for value in values}
 
 
 def strange_pronouns(world: World) -> Iterator[str]:

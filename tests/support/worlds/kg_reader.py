@@ -17,6 +17,8 @@ DESCRIPTION = "http://schema.org/description"
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 DIRECT_CLAIM = "http://wikiba.se/ontology#directClaim"
 
+RANK = "http://wikiba.se/ontology#rank"
+
 _IRI = r'<([^\x00-\x20<>"{}|^`\\]+)>'
 _ESCAPE = r"\\(?:[tbnrf\"'\\]|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
 _LITERAL = rf'"((?:[^"\\\n\r]|{_ESCAPE})*)"(?:@([a-zA-Z]+(?:-[a-zA-Z0-9]+)*)|\^\^{_IRI})?'
@@ -44,6 +46,9 @@ class Graph:
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     times: dict[Statement, list[Time]] = field(default_factory=lambda: defaultdict(list))
+    # Statements that are no longer so, with their times; ranks of all that have one.
+    former: dict[Statement, list[Time]] = field(default_factory=lambda: defaultdict(list))
+    ranks: dict[Statement, str] = field(default_factory=dict)
     direct_claims: dict[str, str] = field(default_factory=dict)  # property -> its direct predicate
 
     @cached_property
@@ -105,22 +110,26 @@ def read_kg(path: Path) -> Graph:
                 nodes.labels[value].append(subject)
             elif name.startswith(("statement/", "qualifier/")):
                 nodes.values[subject][name].append(value)
+            elif predicate == RANK:
+                nodes.values[subject]["rank"].append(value.rpartition("#")[2])
             elif predicate == DIRECT_CLAIM:
                 kg.direct_claims[subject] = value
             elif predicate != TYPE:
                 raise ValueError(f"a predicate of no known kind: {line!r}")
-    kg.times.update(_times(nodes))
+    _read_nodes(kg, nodes)
     return kg
 
 
-def _times(nodes: Graph) -> dict[Statement, list[Time]]:
-    times = defaultdict(list)
+def _read_nodes(kg: Graph, nodes: Graph) -> None:
     for node, held in nodes.values.items():
         (subject,) = nodes.labels[node]
         ((prop, value),) = [(p, v) for p, (v,) in held.items() if p.startswith("statement/")]
         years = {p[len("qualifier/") :]: int(v[:4]) for p, (v,) in held.items() if p[0] == "q"}
-        times[subject, prop.removeprefix("statement/"), value].append(years)
-    return times
+        statement = subject, prop.removeprefix("statement/"), value
+        now = value in kg.of(subject, statement[1])
+        (kg.times if now else kg.former)[statement].append(years)
+        if "rank" in held:
+            (kg.ranks[statement],) = held["rank"]
 
 
 def parse_triple(line: str) -> tuple[str, str, str]:

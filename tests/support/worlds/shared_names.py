@@ -26,13 +26,13 @@ def unclear_titles(world: World) -> Iterator[str]:
     description, or that no passage has."""
     counts = Counter(world.title(entity) for entity in world.entities)
     yield from (f"{n} entities have the title {t!r}" for t, n in counts.items() if n > 1)
-    used = {passage.entity: passage.title for passage in world.passages}
+    used = {p.entity: p.title for p in world.passages if not world.is_retelling(p)}
     for name, titles in world.titles.items():
         for entity, title in titles.items():
             told_by = re.fullmatch(rf"{re.escape(name)} \((.+)\)", title)
             if not told_by or told_by[1] not in world.kg.descriptions[entity][0]:
                 yield f"{entity} is titled {title!r}"
-            if used.get(entity) != title:
+            if used.get(entity) != (name if name in world.bare else title):
                 yield f"{entity} is {title!r} in names.jsonl and {used.get(entity)!r} in the corpus"
 
 
@@ -44,7 +44,7 @@ def unclear_mentions(world: World) -> Iterator[str]:
             for mention in sentence.mentions:
                 bearers = world.bearers.get(mention.name, [])
                 word = mention.start == 0 and " " not in mention.name  # "Camera nerves ..."
-                if len(bearers) < SMALLEST or mention.name == own or word:
+                if len(bearers) < SMALLEST or mention.name in {own, *world.bare} or word:
                     continue
                 if not any(told_apart(world, sentence, mention, one) for one in bearers):
                     yield f"which {mention.name}? {sentence.text}"

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from support.worlds.bare_names import hinted, names_its_subject, only_one
 from support.worlds.cues import CUES, GENDERS, ITEM_WORDS
 from support.worlds.kg_reader import Statement, Time, in_world
 from support.worlds.name_finder import Mention, Sentence
@@ -69,39 +70,85 @@ def in_words(world: World, statement: Statement) -> str:
 
 
 def about(world: World, statement: Statement) -> Iterator[Passage]:
-    """The passages of subject and object."""
+    """The passages of subject and object, and those that claim it."""
     subject, _, value = statement
     yield from world.articles.get(subject, [])
     yield from world.articles.get(value, [])
+    yield from world.claimed_in[statement]
 
 
 def tells(world: World, passage: Passage, statement: Statement) -> bool:
-    """Whether a passage about one end of a statement names the other end beside a cue."""
+    """Whether a passage about one end of a statement names the other end beside a cue; one about
+    neither, both ends in one sentence."""
     subject, prop, value = statement
+    if passage.entity not in (subject, value):
+        return _tells_of_others(world, passage, statement)
     if prop == "P21":
         return passage.entity == subject and bool(GENDERS[value][0].search(passage.text))
-    if passage.title != world.title(passage.entity):
+    if not names_its_subject(world, passage):
         return False
     other = value if passage.entity == subject else subject
-    if passage.entity not in (subject, value):
-        return False
     times = world.kg.times.get(statement, [{}])
-    years = [y for s in passage.sentences for y in _years_beside(world, s, other, prop)]
+    as_value = other == value
+    years = [y for s in passage.sentences for y in _years_beside(world, s, other, prop, as_value)]
+    if not in_world(other) and other[0] != "Q":  # the year of a number may follow
+        numbers = zip(passage.sentences, passage.sentences[1:], strict=False)
+        years += [
+            _years(after.text)
+            for sentence, after in numbers
+            if next(_years_beside(world, sentence, other, prop, as_value), None) is not None
+        ]
     return all(any(_holds(beside, time) for beside in years) for time in times)
 
 
-def _years_beside(world: World, sentence: Sentence, other: str, prop: str) -> Iterator[list[int]]:
+def tells_former(world: World, passage: Passage, statement: Statement) -> bool:
+    """Whether a passage about its subject tells what was so before, with a year in which it was."""
+    subject, prop, value = statement
+    return (
+        passage.entity == subject
+        and names_its_subject(world, passage)
+        and any(
+            world.dated(statement, sentence.text)
+            and next(_years_beside(world, sentence, value, prop, True), None) is not None
+            for sentence in passage.sentences
+        )
+    )
+
+
+def _tells_of_others(world: World, passage: Passage, statement: Statement) -> bool:
+    subject, prop, value = statement
+    name = plain(world.kg.label(subject))
+    sentences = [
+        sentence
+        for sentence in passage.sentences
+        for mention in sentence.mentions
+        if mention.name == name and told_apart(world, sentence, mention, subject)
+    ]
+    times = world.kg.times.get(statement, [{}])
+    years = [y for s in sentences for y in _years_beside(world, s, value, prop, True)]
+    return all(any(_holds(beside, time) for beside in years) for time in times)
+
+
+def _years_beside(
+    world: World, sentence: Sentence, other: str, prop: str, as_value: bool
+) -> Iterator[list[int]]:
     """The years beside each place where a sentence tells of an entity, an item, or a literal."""
     if not CUES[prop].search(sentence.masked):
         return
     if not in_world(other):
         words = _item(other, world.kg.label(other)) if other[0] == "Q" else _literal(other)
-        yield from ([] for _ in words.finditer(sentence.masked))
+        yield from (_years(sentence.masked) for _ in words.finditer(sentence.masked))
         return
     name = plain(world.kg.label(other))
     for mention in sentence.mentions:
-        if mention.name == name and told_apart(world, sentence, mention, other):
-            yield _years_of(sentence, mention, world.own_years[other])
+        if mention.name == name and (
+            told_apart(world, sentence, mention, other)
+            or (world.kg.label(other) in world.bare and only_one(world, other, prop, as_value))
+        ):
+            title = plain(world.title(other))
+            full = title if sentence.text.startswith(title, mention.start) else name
+            whole = Mention(name, mention.start, mention.start + len(full))
+            yield _years_of(sentence, whole, world.own_years[other])
 
 
 def _years_of(sentence: Sentence, mention: Mention, own: set[int]) -> list[int]:
@@ -139,7 +186,10 @@ def _item(item: str, label: str) -> re.Pattern[str]:
 
 
 def told_apart(world: World, sentence: Sentence, mention: Mention, entity: str) -> bool:
-    """Whether a name is this entity's: one that others share stands there as its title."""
+    """Whether a name is this entity's: one that others share stands there as its title, or with
+    words that say the same."""
     name = world.kg.label(entity)
     title = name if len(world.bearers[name]) == 1 else world.title(entity)
+    if name in world.bare:
+        return hinted(world, sentence, mention, entity)
     return sentence.text.startswith(plain(title), mention.start)

@@ -1,6 +1,7 @@
 """Reads the files of a world with the standard library alone."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,13 +20,15 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class Passage:
-    """One line of `corpus.jsonl`, with its text parted into sentences that know their names."""
+    """One line of `corpus.jsonl`, with its text parted into sentences that know their names.
+    `former`: what it claims that was so before."""
 
     id: str
     title: str
     text: str
     entity: str
     claims: list[Statement]
+    former: list[Statement]
     sentences: list[Sentence]
 
 
@@ -93,6 +96,55 @@ class World:
                 years[entity].update(year for time in times for year in time.values())
         return years
 
+    @cached_property
+    def bare(self) -> set[str]:
+        """Shared names that stand alone as titles of passages."""
+        return {passage.title for passage in self.passages} & self.titles.keys()
+
+    @cached_property
+    def claimed_in(self) -> dict[Statement, list[Passage]]:
+        """Statement -> the passages that claim it."""
+        passages = defaultdict(list)
+        for passage in self.passages:
+            for claim in passage.claims:
+                passages[claim].append(passage)
+        return passages
+
+    def told_of(self, passage: Passage, sentence: Sentence) -> set[str]:
+        """Of whom a sentence may tell: the passage's subject, and entities named in it of whom the
+        passage claims what has nothing to do with its subject."""
+        others = {s for s, _, v in passage.claims if passage.entity not in (s, v)}
+        named = {entity for name in sentence.names for entity in self.known_as[name]}
+        return {passage.entity} | (others & named)
+
+    def former_of(self, passage: Passage, text: str) -> list[Statement]:
+        """What was so before, by the passage's claim, in a year that the text names."""
+        return [claim for claim in passage.former if self.dated(claim, text)]
+
+    def dated(self, former: Statement, text: str) -> bool:
+        """Whether a text names a year in which a former statement was so."""
+        years = [int(year) for year in re.findall(r"\b\d{4}\b", text)]
+        spans = [(time["P580"], time["P582"]) for time in self.kg.former.get(former, ())]
+        return any(start <= year < end for start, end in spans for year in years)
+
+    def is_retelling(self, passage: Passage) -> bool:
+        """Whether it is of another source than its subject's article."""
+        return passage.title not in (self.title(passage.entity), self.kg.label(passage.entity))
+
+    def kinds(self, entity: str) -> set[str]:
+        """Its class, or a person's occupations."""
+        return set(self.kg.of(entity, "P106") or self.kg.of(entity, "P31"))
+
+    @cached_property
+    def kinds_with(self) -> dict[tuple[str, bool], set[str]]:
+        """Property, and whether as its value -> kinds of which a thing of one kind has it."""
+        kinds = defaultdict(set)
+        for subject, prop, value in self.kg.statements:
+            for entity, as_value in ((subject, False), (value, True)):
+                if len(own := self.kinds(entity)) == 1:
+                    kinds[prop, as_value] |= own
+        return kinds
+
     def title(self, entity: str) -> str:
         label = self.kg.label(entity)
         return self.titles.get(label, {}).get(entity, label)
@@ -117,4 +169,7 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
 def _passage(line: dict[str, Any], finder: NameFinder) -> Passage:
     title, text = line["contents"].split("\n", 1)
     claims = [(s, p, v) for s, p, v in line["statements"]]
-    return Passage(line["id"], title, text, line["entity"], claims, finder.sentences(plain(text)))
+    former = [(s, p, v) for s, p, v in line.get("former", ())]
+    return Passage(
+        line["id"], title, text, line["entity"], claims, former, finder.sentences(plain(text))
+    )

@@ -83,7 +83,7 @@ class Tools:
         """What searches for a name and looks at its titles bring."""
         yield from self._passages("local_retriever", query=name, k=len(titles) + 3)
         for title in titles:
-            yield from self._passages("open_passages", title=title)
+            yield from self._passages("open_passages", titles=[title])
         said = self._said("wikidata_search", text=name, limit=50)
         for found in MATCH.finditer(said):
             entity, label, described = found[1], found[2], found[4]

@@ -28,10 +28,10 @@ class NamedEntity:
 
 @dataclass(frozen=True)
 class Mentioned:
-    """A set that was spoken of before: "these films", or a step by its number (from 1)."""
+    """A step by its number (from 1), where a plan's steps are said one by one."""
 
     description: "Description"
-    number: int | None = None
+    number: int
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,9 @@ def _merged(first: Constraint | None, second: Constraint | None) -> Related | No
 def is_single(described: Description, schema: Schema) -> bool:
     """Whether it describes one thing at most, by the schema's `count` and `exclusive`."""
     for part in described.parts:
-        if isinstance(part, Related) and isinstance(part.to, NamedEntity):
+        if not isinstance(part, Related) or isinstance(part.to, Mentioned):
+            continue
+        if isinstance(part.to, NamedEntity) or is_single(part.to, schema):
             relation = schema.relations[part.relation]
             if relation.exclusive if part.inverse else relation.count[1] == 1:
                 return True
@@ -200,16 +202,28 @@ def covered(
     return tuple(
         other
         for other in dict.fromkeys(others)
-        if other not in described.types and all(_may_hold(part, other, schema) for part in parts)
+        if other not in described.types and all(may_hold(part, other, schema) for part in parts)
     )
 
 
-def _may_hold(part: Constraint, type_name: str, schema: Schema) -> bool:
+def exceeds(described: Description, schema: Schema) -> bool:
+    """Whether an alternative, said of all these types, would take in what its relation does not:
+    "bands or singers signed to X", of bands alone."""
+    options = (o for part in described.parts if isinstance(part, Either) for o in part.options)
+    for part in (part for option in options for part in option if isinstance(part, Related)):
+        relation = schema.relations[part.relation]
+        own = schema.subjects(relation) if part.inverse else schema.objects(relation)
+        if any(name not in own and may_hold(part, name, schema) for name in described.types):
+            return True
+    return False
+
+
+def may_hold(part: Constraint, type_name: str, schema: Schema) -> bool:
     """Whether things of a type have the property of what is said."""
     if isinstance(part, Except):
         return True
     if isinstance(part, Either):
-        return any(all(_may_hold(p, type_name, schema) for p in option) for option in part.options)
+        return any(all(may_hold(p, type_name, schema) for p in option) for option in part.options)
     side = schema.subjects if isinstance(part, Meets) or part.inverse else schema.objects
     number = schema.relations[part.relation].property
     alike = (relation for relation in schema.relations.values() if relation.property == number)

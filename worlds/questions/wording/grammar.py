@@ -2,33 +2,22 @@
 
 A plan is read as a description of its answers (`descriptions.py`), each thing that is said of them
 becomes a clause (`clauses.py`), clauses gather around nouns (`noun_phrases.py`), and a frame makes
-a question of them: Which, Who, Name all. What would nest too deep is introduced by a sentence of
-its own: "Consider the films directed by X. Which actors appeared in at least three of these films?"
+one question of them: Which, Who. Of several draws the shortest is taken where the first is long; a
+plan that takes too many words, or whose words would leave open what belongs to what, is refused.
 People, writers and reviewers are given the steps one by one.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
 from branchwise.kg.schema import Schema
+from branchwise.worlds.questions.drafts import RejectedError
 from branchwise.worlds.questions.plans import Difference, Filter, Intersection, Plan, Union
-from branchwise.worlds.questions.wording.clauses import (
-    Clause,
-    NounPhrase,
-    Predication,
-    around,
-    beside_noun,
-    excluding,
-    verb_phrase,
-)
+from branchwise.worlds.questions.wording.clauses import About, UnclearError
 from branchwise.worlds.questions.wording.descriptions import (
-    Constraint,
     Description,
-    Either,
-    Except,
-    Meets,
     Mentioned,
     NamedEntity,
     Related,
@@ -36,131 +25,99 @@ from branchwise.worlds.questions.wording.descriptions import (
     describe_step,
 )
 from branchwise.worlds.questions.wording.noun_phrases import NounPhrases
-from branchwise.worlds.questions.wording.vocabulary import Plainest, Verb, now_and_then
+from branchwise.worlds.questions.wording.vocabulary import Noun, Plainest, Verb
 
-_DEEPEST = 2
-_HEAVIEST = 5
-_OFTEN = 0.15
-
-
-def introduced(
-    asked: Description, random: Random, often: float = _OFTEN
-) -> tuple[list[Description], Description]:
-    """Descriptions to introduce, in order, and what is left to ask, which mentions the last."""
-    nested = list(_nested(asked.parts))
-    needed = _depth(asked) > _DEEPEST or _weight(asked) > _HEAVIEST or any(map(_unclear, nested))
-    if not nested or not (needed or now_and_then(often, random)):
-        return [], asked
-    chosen = max(nested, key=lambda set_: (_unclear(set_), _depth(set_), _weight(set_)))
-    before, inner = introduced(chosen, random, often=0)
-    parts = tuple(_mentioning(part, chosen, Mentioned(inner)) for part in asked.parts)
-    return [*before, inner], replace(asked, parts=parts)
+MOST_WORDS = 28
+ENOUGH_WORDS = 16
+_DRAWS = 4
 
 
-def _nested(parts: Iterable[Constraint]) -> Iterator[Description]:
-    for part in parts:
-        if isinstance(part, Related) and isinstance(part.to, Description):
-            yield part.to
-        elif isinstance(part, Either):
-            yield from _nested(inner for option in part.options for inner in option)
+class _Question:
+    """One draw of a question's words. Raises UnclearError."""
 
+    def __init__(self, asked: Description, phrases: NounPhrases) -> None:
+        self._asked, self._phrases, self._random = asked, phrases, phrases.random
+        self._noun, rest = phrases.noun(asked)
+        self._said = phrases.predicates(rest, self._noun)
 
-def _unclear(described: Description) -> bool:
-    """Whether an exception in it would seem to be one of what is asked."""
-    return any(isinstance(part, Except) and not part.is_plain for part in described.parts)
-
-
-def _mentioning(part: Constraint, chosen: Description, mentioned: Mentioned) -> Constraint:
-    if isinstance(part, Related) and part.to == chosen:
-        return replace(part, to=mentioned)
-    if isinstance(part, Either):
-        options = [[_mentioning(p, chosen, mentioned) for p in option] for option in part.options]
-        return Either(tuple(map(tuple, options)))
-    return part
-
-
-def _depth(of: Description | Constraint) -> int:
-    if isinstance(of, Meets):
-        return 0
-    if isinstance(of, Related):
-        return 1 + _depth(of.to) if isinstance(of.to, Description) else 0
-    return max((_depth(part) for part in _inner(of)), default=0)
-
-
-def _weight(of: Description | Constraint | NamedEntity | Mentioned) -> int:
-    if isinstance(of, Meets | NamedEntity | Mentioned):
-        return 1
-    if isinstance(of, Related):
-        return 1 + (_weight(of.to) if isinstance(of.to, Description) else 0)
-    return sum(_weight(part) for part in _inner(of))
-
-
-def _inner(of: Description | Either | Except) -> tuple[Constraint, ...]:
-    if isinstance(of, Either):
-        return tuple(part for option in of.options for part in option)
-    return of.parts
-
-
-_REQUESTS = ("Name all {}.", "List the {}.", "Name the {}.", "List all {}.")
-_Frame = Callable[[], str]
-
-
-def _frames(phrase: NounPhrase, random: Random) -> Iterator[tuple[_Frame, int]]:
-    if phrase.predicates or phrase.denials:
-        yield (lambda: _which(phrase)), 4
-        if len(phrase.predicates) > 1 and not phrase.denials and not phrase.excluded:
-            yield (lambda: _which_of_them(phrase)), 2
-        if did := _did(phrase):
-            yield (lambda: did), 2
+    def text(self) -> str:
+        said, noun = self._said, self._noun
+        frames: list[tuple[Callable[[], str], int]] = [(self._which, 4)]
+        if not said.excluded and not said.denial and not said.choice and (did := self._did()):
+            frames.append((lambda: did, 3))
         # What they did may say who they are: those who directed a film are directors.
-        clauses = [predicate for predicate in phrase.predicates if isinstance(predicate, Clause)]
-        active = any(clause.verb.is_active for clause in clauses)
-        is_plain = phrase.noun.general or (phrase.noun.plural == phrase.noun.bare and active)
-        if phrase.noun.of_people and is_plain:
-            yield (lambda: _who(phrase)), 2
-    yield (lambda: random.choice(_REQUESTS).format(around(phrase.noun.plural, phrase))), 2
+        active = any(clause.verb.is_active for clause in said.clauses)
+        is_plain = noun.general or (active and not noun.plain)
+        if noun.of_people and is_plain and len(said.clauses) + bool(said.choice) < 3:
+            frames.append((self._who, 2))
+        chosen, weights = zip(*frames, strict=True)
+        frame: Callable[[], str] = self._random.choices(chosen, weights)[0]
+        return f"{frame()}{self._excluding()}?"
 
+    def _which(self) -> str:
+        """ "Which films directed by X won the award?": short things beside the noun."""
+        said, noun, about = self._said, self._noun, self._about()
+        beside, main = self._phrases.split(said)
+        same = said.denial and beside and beside[-1].verb == said.denial.verb
+        if not main and not said.choice and (same or not said.denial):
+            beside, main = beside[:-1], beside[-1:]
+        if not beside and noun.general:
+            return self._who()
+        if not main and not said.choice and not said.denial:
+            raise UnclearError  # nothing is said
+        subject = self._phrases.beside(noun.plural, beside, about, ())
+        verbs = self._phrases.verb_phrase(main, said.choice, said.denial, about, ())
+        return f"Which {subject.words} {verbs.words}"
 
-def _which(phrase: NounPhrase) -> str:
-    """ "Which films directed by X won the award?": the shorter things beside the noun."""
-    beside = phrase.light
-    if len(beside) == len(phrase.predicates) and not phrase.denials:
-        beside = beside[:-1]
-    if not beside and phrase.noun.general:
-        return _who(phrase)
-    main = [predicate for predicate in phrase.predicates if predicate not in beside]
-    noun = f"{phrase.noun.plural} {beside_noun(beside)}".strip()
-    return f"Which {noun} {verb_phrase(main, phrase.denials)}{excluding(phrase)}?"
+    def _about(self, plural: bool = True) -> About:
+        return About(self._noun, self._asked.types, plural, "main")
 
+    def _who(self) -> str:
+        said, about = self._said, self._about(plural=False)
+        verbs = self._phrases.verb_phrase(said.clauses, said.choice, said.denial, about, ())
+        return f"Who {verbs.words}"
 
-def _which_of_them(phrase: NounPhrase) -> str:
-    """ "Which actors who appeared in films by X were born before 1980?": one short thing asked."""
-    light = phrase.light
-    asked = light[0 if len(light) == len(phrase.predicates) else -1] if light else None
-    asked = asked or phrase.predicates[0]
-    return f"Which {around(phrase.noun.plural, _without(phrase, asked))} {asked.finite()}?"
-
-
-def _who(phrase: NounPhrase) -> str:
-    return f"Who {verb_phrase(phrase.predicates, phrase.denials, plural=False)}{excluding(phrase)}?"
-
-
-def _did(phrase: NounPhrase) -> str:
-    """ "Which horror films did X direct?", of one name and short things beside it; or ""."""
-    clause = next((p for p in phrase.predicates if isinstance(p, Clause) and p.swapped), None)
-    if clause is None or not clause.swapped or phrase.denials or phrase.excluded:
+    def _did(self) -> str:
+        """ "Which horror films released after 1990 did X direct"; or ""."""
+        for clause in self._said.clauses:
+            part = clause.parts[0]
+            if len(clause.parts) > 1 or clause.years or not isinstance(part, Related):
+                continue
+            verb = self._phrases.words.did(part) if isinstance(part.to, NamedEntity) else None
+            others = tuple(other for other in self._said.clauses if other is not clause)
+            beside, rest = self._phrases.split(replace(self._said, clauses=others))
+            if verb is None or rest:
+                continue
+            subject = self._phrases.beside(self._noun.plural, beside, self._about(), ())
+            name = self._phrases.words.named(part)
+            words = (verb.auxiliary(plural=False), name, verb.base, verb.preposition)
+            return f"Which {subject.words} {' '.join(word for word in words if word)}"
         return ""
-    rest = _without(phrase, clause)
-    if len(rest.light) != len(rest.predicates):
-        return ""
-    name, verb = clause.swapped
-    beside = beside_noun(rest.predicates)
-    words = (phrase.noun.plural, beside, verb.auxiliary(plural=False), name, verb.base)
-    return f"Which {' '.join(word for word in (*words, verb.preposition) if word)}?"
+
+    def _excluding(self) -> str:
+        """ ", excluding novels by X set in Y": what no denial says."""
+        if not (excluded := self._said.excluded):
+            return ""
+        if _mentions(self._asked, set(self._asked.types)):
+            raise UnclearError
+        taken = replace(self._asked, parts=excluded)
+        nested = any(
+            isinstance(p, Related) and isinstance(p.to, Description) for p in self._asked.parts
+        )
+        kinds = any(map(self._phrases.words.kinds, excluded))
+        those = Noun("those", "that", self._noun.of_people)
+        called = None if nested or kinds else those
+        return f", excluding {self._phrases.phrase(taken, called=called).words}"
 
 
-def _without(phrase: NounPhrase, left: Predication) -> NounPhrase:
-    return replace(phrase, predicates=tuple(p for p in phrase.predicates if p is not left))
+def _mentions(described: Description, types: set[str]) -> bool:
+    """Whether another noun of these types stands in the words."""
+    nested = [p.to for p in described.parts if isinstance(p, Related)]
+    return any(
+        types & set(inner.types) or _mentions(inner, types)
+        for inner in nested
+        if isinstance(inner, Description)
+    )
 
 
 def _steps(plan: Plan, schema: Schema, name: Callable[[str], str]) -> Iterator[str]:
@@ -177,11 +134,13 @@ def _steps(plan: Plan, schema: Schema, name: Callable[[str], str]) -> Iterator[s
             yield joining[type(step)].format(*places)
         elif isinstance(step, Filter):
             anything = Description(described[step.of].types, ())
-            yield f"of {places[0]}, the {phrases.phrase(describe_step(step, [anything], schema))}"
+            told = phrases.phrase(describe_step(step, [anything], schema))
+            yield f"of {places[0]}, the {told.words}"
         else:
             sources = [described[source] for source in step.sources]
             mentioned = Mentioned(sources[0], places[0]) if sources else None
-            yield f"the {phrases.phrase(describe_step(step, sources, schema, mentioned))}"
+            told = phrases.phrase(describe_step(step, sources, schema, mentioned))
+            yield f"the {told.words}"
 
 
 class Grammar:
@@ -202,15 +161,26 @@ class Grammar:
 
     def question(self, plan: Plan, name: Callable[[str], str], variant: int = 0) -> str:
         """A question for the plan's answers; `name` gives entities' names; variants draw other
-        frames and phrases. Raises InputError for a relation that the schema lacks or never says."""
+        frames and phrases. Raises RejectedError where no words are clear or few enough, InputError
+        for a relation that the schema lacks or never says."""
         random = Random(f"{self._seed} {variant} {json.dumps(plan.to_json())}")
-        before, asked = introduced(describe(plan, self.schema)[-1], random)
-        phrases = NounPhrases(self.schema, name, random)
-        opening = ("Consider", "Now take")
-        sentences = [f"{opening[min(n, 1)]} {phrases.the(part)}." for n, part in enumerate(before)]
-        frames, weights = zip(*_frames(phrases.structure(asked), random), strict=True)
-        frame: _Frame = random.choices(frames, weights)[0]
-        return " ".join([*sentences, frame()])
+        asked = describe(plan, self.schema)[-1]
+        made: list[str] = []
+        unclear = RejectedError("")
+        for _ in range(_DRAWS):
+            try:
+                made.append(_Question(asked, NounPhrases(self.schema, name, random)).text())
+            except UnclearError as error:
+                unclear = error
+            else:
+                if len(made[-1].split()) <= ENOUGH_WORDS:
+                    return made[-1]
+        if not made:
+            raise unclear
+        shortest = min(made, key=lambda text: len(text.split()))
+        if len(shortest.split()) > MOST_WORDS:
+            raise RejectedError("takes too many words")
+        return shortest
 
     def steps(self, plan: Plan, name: Callable[[str], str]) -> list[str]:
         """The plan's steps in words, numbered from 1: "2. of 1, those released after 1990"."""

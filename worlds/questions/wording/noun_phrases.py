@@ -1,34 +1,39 @@
 """Descriptions in words: "horror films directed by Mara Voss that won an award".
 
-The parts become clauses, and what one verb can say together is said together.
+What is short comes first, and a noun that more is said of comes last, so that sentences branch to
+the right alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import Literal
 
 from branchwise.kg.schema import Schema
-from branchwise.worlds.questions.plans import Amount, Holds, Years
+from branchwise.worlds.questions.drafts import Types
 from branchwise.worlds.questions.wording.clauses import (
+    About,
     Clause,
-    Disjunction,
-    NounPhrase,
-    Predication,
-    around,
-    with_years_in_place,
+    Open,
+    Phrase,
+    UnclearError,
+    joining,
+    light_first,
 )
 from branchwise.worlds.questions.wording.descriptions import (
     Constraint,
     Description,
-    Either,
-    Except,
     Meets,
     Mentioned,
     NamedEntity,
     Related,
     covered,
-    is_single,
+    exceeds,
+)
+from branchwise.worlds.questions.wording.predicates import (
+    Choice,
+    PredicateMaker,
+    Predicates,
+    is_one,
 )
 from branchwise.worlds.questions.wording.vocabulary import (
     NameOf,
@@ -36,248 +41,374 @@ from branchwise.worlds.questions.wording.vocabulary import (
     Verb,
     Vocabulary,
     count_in_words,
+    in_number,
     listed,
     noun_of,
     now_and_then,
     of_kind,
     people_of,
     stutters,
-    with_article,
 )
 
-_Conjunction = Literal["and", "or"]
-
-
-class _Predicates:
-    """Makes clauses in the words of a vocabulary; `phrases` puts the sets in them into words."""
-
-    def __init__(self, vocabulary: Vocabulary, phrases: "NounPhrases") -> None:
-        self._words, self._phrases = vocabulary, phrases
-
-    def noun_phrase(self, parts: Sequence[Constraint], noun: Noun) -> NounPhrase:
-        positive = [part for part in parts if not isinstance(part, Except)]
-        exceptions = [part for part in parts if isinstance(part, Except)]
-        denied = [part.parts[0] for part in exceptions if part.is_plain]
-        predicates, denied = self._with_one_verb(positive, denied, noun)
-        excluded = [self.noun_phrase(part.parts, noun) for part in exceptions if not part.is_plain]
-        denials = [self._one_verb(group, "or", noun) for group in self._grouped(denied)]
-        return NounPhrase(noun, tuple(predicates), tuple(denials), tuple(excluded))
-
-    def _predicates_of(self, parts: Iterable[Constraint], noun: Noun) -> list[Predication]:
-        made: list[Predication] = []
-        for group in self._grouped(parts):
-            if isinstance(first := group[0], Either):
-                made.append(self._either(first, noun))
-            else:
-                made.append(self._one_verb(group, "and", noun))
-        return sorted(with_years_in_place(made), key=lambda predicate: predicate.long)
-
-    def _with_one_verb(
-        self, positive: Sequence[Constraint], denied: Sequence[Constraint], noun: Noun
-    ) -> tuple[list[Predication], list[Constraint]]:
-        """The predicates, one of which may take what is denied with its verb; what that leaves."""
-        for kept in positive:
-            missing = [p for p in denied if isinstance(p, Related) and self._together(kept, p)]
-            alike = [part for part in positive if self._together(kept, part)]
-            if not missing or len(alike) > 1 or not isinstance(kept, Related):
-                continue
-            if (clause := self._without(kept, missing, noun)) is not None:
-                rest = self._predicates_of([part for part in positive if part is not kept], noun)
-                return [*rest, clause], [part for part in denied if part not in missing]
-        return self._predicates_of(positive, noun), list(denied)
-
-    def _grouped(self, parts: Iterable[Constraint]) -> list[list[Constraint]]:
-        groups: list[list[Constraint]] = []
-        for part in parts:
-            fitting = (group for group in groups if self._together(group[0], part))
-            if (group := next(fitting, None)) is not None:
-                group.append(part)
-            else:
-                groups.append([part])
-        return groups
-
-    def _together(self, first: Constraint, second: Constraint) -> bool:
-        """Whether one verb can say both: played for both A and B."""
-        if isinstance(first, Related) and isinstance(second, Related):
-            verbs = self._words.verbs(first.relation, first.inverse)
-            same = verbs == self._words.verbs(second.relation, second.inverse)
-            return same and any(verb.base and not verb.after for verb in verbs)
-        if isinstance(first, Meets) and isinstance(second, Meets):
-            return first.relation == second.relation and not isinstance(first.condition, Holds)
-        return False
-
-    def _one_verb(self, parts: Sequence[Constraint], word: _Conjunction, noun: Noun) -> Clause:
-        if related := [part for part in parts if isinstance(part, Related)]:
-            return self._related(related, word, noun)
-        return self._meets([p for p in parts if isinstance(p, Meets)], word, noun)
-
-    def _either(self, part: Either, noun: Noun) -> Predication:
-        singles = [option[0] for option in part.options if len(option) == 1]
-        simple = [p for p in singles if isinstance(p, Related | Meets)]
-        clauses = [self._one_verb(group, "or", noun) for group in self._grouped(simple)]
-        options = [NounPhrase(noun, (clause,)) for clause in clauses]
-        if len(simple) == len(part.options) and len(options) == 1:
-            return options[0].predicates[0]
-        several = [option for option in part.options if len(option) > 1 or option[0] not in simple]
-        options += [self.noun_phrase(option, noun) for option in several]
-        return Disjunction(tuple(sorted(options, key=lambda o: (o.long, o.single is None))))
-
-    def _related(self, parts: Sequence[Related], conjunction: _Conjunction, noun: Noun) -> Clause:
-        parts = sorted(parts, key=lambda part: not isinstance(part.to, NamedEntity))
-        first, long = parts[0], not all(isinstance(part.to, NamedEntity) for part in parts)
-        last = long or len(parts) > 1
-        verb = self._words.verb(first.relation, first.inverse, noun, last)
-        if len(parts) > 1:
-            other = self._joined(parts, conjunction, verb)
-            deniable = conjunction == "or" and not long
-            return Clause(replace(verb, preposition=""), other, long=long, deniable=deniable)
-        named = isinstance(first.to, NamedEntity)
-        before = verb.before
-        if self._phrases.is_one(first):  # the birthplace of X, not birthplaces
-            before = before.replace("[s]", "")
-        return Clause(
-            replace(verb, before=before),
-            self._other_side(first, verb),
-            denied=self._denied(first),
-            beside=self._words.beside(first.relation, first.inverse) if named else None,
-            swapped=self._words.swapped(first),
-            long=long,
-            deniable=first.at_least == 1,
-            alone=verb.base == "have",
-        )
-
-    def _without(self, part: Related, missing: Sequence[Related], noun: Noun) -> Clause | None:
-        """Played for A but not for B, with one verb; None where it is not clear what is denied."""
-        verb = self._words.verb(part.relation, part.inverse, noun, last=True)
-        if verb.after or (not isinstance(part.to, NamedEntity) and not verb.preposition):
-            return None
-        denied = listed([self._denied(other) for other in missing], "or")
-        sides = (self._other_side(part, verb), denied)
-        kept, left = (f"{verb.preposition} {side}".strip() for side in sides)
-        several = isinstance(part.to, Description) and len(part.to.parts) > 1
-        other = f"{kept}{',' if several else ''} but not {left}"
-        return Clause(replace(verb, preposition=""), other, long=True)
-
-    def _joined(self, parts: Sequence[Related], conjunction: _Conjunction, verb: Verb) -> str:
-        """The other sides. "Both" is said of two names alone: elsewhere one thing may be both."""
-        others = [self._other_side(part, verb) for part in parts]
-        if all(isinstance(part.to, NamedEntity) for part in parts):
-            both = "both " if conjunction == "and" and len(parts) == 2 else ""
-            return f"{verb.preposition} {both}{listed(others, conjunction)}".strip()
-        repeated = [f"{verb.preposition} {other}".strip() for other in others]
-        if conjunction == "or":
-            return listed(repeated, conjunction)
-        return f"{', '.join(repeated[:-1])}, and also {repeated[-1]} (possibly the same)"
-
-    def _other_side(self, part: Related, verb: Verb) -> str:
-        named = isinstance(part.to, NamedEntity)
-        return self._words.named(part) if named else self._phrases.members(part, verb)
-
-    def _denied(self, part: Related) -> str:
-        """After a denial: "any film by X"."""
-        if isinstance(part.to, NamedEntity):
-            return self._words.named(part)
-        return self._phrases.none_of(part) if part.at_least == 1 else ""
-
-    def _meets(self, parts: Sequence[Meets], conjunction: _Conjunction, noun: Noun) -> Clause:
-        relation, condition = parts[0].relation, parts[0].condition
-        values = [self._words.value(part) for part in parts]
-        words = self._words.said(relation)
-        if statement := self._words.statement(parts[0]):
-            return Clause(statement, "", alone=statement.base == "have")
-        if words.kind and isinstance(condition, Holds):
-            kind = of_kind(noun, words, values)
-            either = f"[{kind.plural}|{with_article(kind.singular)}]"
-            return Clause(Verb("be", "are", either, "", ""), "")
-        verb = self._words.verb(relation, True, noun)
-        deniable = isinstance(condition, Years | Holds) and len(parts) == 1
-        alone = isinstance(condition, Amount) or verb.base == "have"
-        return Clause(verb, listed(values, conjunction), deniable=deniable, alone=alone)
-
-
-_SWAPPED_OFTEN = 0.4
 _SINGULAR_OFTEN = 0.3
 _OR_MORE_OFTEN = 0.3
+_POSSESSIVE_OFTEN = 0.5
+_MOST_BESIDE = 2
+
+Place = tuple[Open, ...]
+"""What is open where a phrase begins: the nouns that it is part of."""
 
 
 class NounPhrases:
     """Noun phrases in words that `random` chooses."""
 
     def __init__(self, schema: Schema, name: NameOf, random: Random) -> None:
-        self._schema, self.random = schema, random
-        self._words = Vocabulary(schema, name, random)
-        self._predicates = _Predicates(self._words, self)
-        self._nouns: dict[Description, Noun] = {}
+        self.schema, self.random = schema, random
+        self.words = Vocabulary(schema, name, random)
+        self.predicates = PredicateMaker(schema, self.words)
 
-    def members(self, part: Related, verb: Verb) -> str:
+    # Descriptions.
+
+    def phrase(
+        self,
+        described: Description,
+        number: str = "plural",
+        within: Related | None = None,
+        place: Place = (),
+        called: Noun | None = None,
+    ) -> Phrase:
+        """The noun and all that is said of it. `number`: plural, one ("a film"), any, or the.
+        `within`: the part that it is the other side of. `called`: the noun, if not the type's."""
+        if not called and (by_role := self._by_role(described, number, within, place)):
+            return by_role
+        noun, rest = self.noun(described, within, called)
+        about = About(noun, described.types, number == "plural", "relative")
+        head = noun.in_number(number)
+        return self._modified(head, about, self.predicates(rest, noun), place)
+
+    def _by_role(
+        self, described: Description, number: str, within: Related | None, place: Place
+    ) -> Phrase | None:
+        """ "the birthplace of X", "citizens of X born in 1990", where a part gives such a noun."""
+        first = described.parts[0] if described.parts else None
+        if not isinstance(first, Related) or first.at_least > 1 or isinstance(first.to, Mentioned):
+            return None
+        role = self.words.role(first.relation, first.inverse)
+        rest = described.parts[1:]
+        if role is None or (rest and not isinstance(first.to, NamedEntity)):
+            return None
+        noun = noun_of(described.types, self.schema)
+        of_places = {"country", "city"} >= set(self.words.other_types(first))
+        counted = within is not None and within.at_least > 1
+        if (rest and not (noun.of_people and of_places)) or (counted and not noun.of_people):
+            return None
+        if any(map(self.words.kinds, rest)):
+            return None
+        plural = number == "plural"
+        bare = in_number(role.before.removeprefix("the "), plural)
+        clause = self.predicates.clause([first], "and", noun, role)
+        inside = (*place, About(noun, described.types, plural, "reduced").opened(clause))
+        try:
+            other = replace(self._other(clause, inside, plural), edge=place)
+        except UnclearError:
+            return None
+        if not rest and number == "the" and other.name and self._may_own(other, bare):
+            return replace(other, words=f"{other.words}'s {bare}", name=described.types)
+        role_noun = Noun(f"{bare} of {other.words}", f"{bare} of {other.words}", noun.of_people)
+        head = role_noun.in_number(number)
+        if not rest:
+            # The few founders of a company, some of the many citizens of a country.
+            few = plural and not first.inverse and not counted and is_one(first, self.schema)
+            types = (*described.types, *other.name)
+            return replace(other, words=f"the {head}" if few else head, name=types)
+        about = About(role_noun, described.types, plural, "relative")
+        return self._modified(head, about, self.predicates(rest, role_noun), place)
+
+    def _may_own(self, owner: Phrase, role: str) -> bool:
+        name = owner.words
+        plain = not name.endswith((")", "s", "x", "z")) and not name.startswith("the ")
+        fits = self._of_people(owner.name) or role.startswith("home ")
+        return plain and fits and now_and_then(_POSSESSIVE_OFTEN, self.random)
+
+    def noun(
+        self, described: Description, within: Related | None = None, called: Noun | None = None
+    ) -> tuple[Noun, list[Constraint]]:
+        """What the things are called, and what is left to say of them."""
+        if called:
+            return called, list(described.parts)
+        if exceeds(described, self.schema):
+            raise UnclearError
+        noun, rest = noun_of(described.types, self.schema), list(described.parts)
+        for part in described.parts:
+            if kinds := self.words.kinds(part):
+                noun, rest = of_kind(noun, *kinds), [p for p in rest if p is not part]
+                break
+        if others := covered(described, self.schema, within):
+            return noun.other_than([self.schema.types[name].plural for name in others]), rest
+        sides = [(p.relation, p.inverse) for p in rest if isinstance(p, Related)]
+        if within:
+            sides.append((within.relation, within.inverse))
+        verbs = (verb for side in sides for verb in self.words.verbs(*side))
+        if noun.of_people and not noun.plain and any(stutters(noun, verb) for verb in verbs):
+            return people_of(described.types, self.schema), rest
+        return noun, rest
+
+    # The other side of a clause.
+
+    def _other(self, clause: Clause, place: Place, plural: bool, denied: bool = False) -> Phrase:
+        """The other side of a clause."""
+        first = clause.parts[0]
+        if isinstance(first, Meets):
+            return Phrase(clause.value, place)
+        if clause.named:
+            named = [self.words.named(part) for part in clause.parts if isinstance(part, Related)]
+            both = "both " if clause.word == "and" and len(named) == 2 else ""
+            # "won by actors in X or Y": Y might have won.
+            wide = any(set(clause.others) & set(open_.others) for open_ in place[:-1])
+            both = "either " if clause.is_choice and wide else both
+            return Phrase(f"{both}{listed(named, clause.word)}", place, clause.others)
+        return self._members(first, clause.verb, place, denied)
+
+    def _members(self, part: Related, verb: Verb, place: Place, denied: bool) -> Phrase:
         """Some of a set: "films by X", "a film by X", "at least three films by X"."""
         number = count_in_words(part.at_least)
         or_more = now_and_then(_OR_MORE_OFTEN, self.random) or verb.preposition == "at"
         count = f"{number} or more" if or_more else f"at least {number}"
         if isinstance(part.to, Mentioned):
             some = count if part.at_least > 1 else "any"
-            return self._mentioned(part.to, some)
+            return Phrase(f"{some} of {part.to.number}", place)
         assert isinstance(part.to, Description)
-        if self.is_one(part):
-            return self.the(part.to)
+        called = Noun(verb.noun, verb.noun.removesuffix("s"), True) if verb.noun else None
+        if is_one(part, self.schema) and not called:
+            return self.phrase(part.to, "the", place=place)
         if part.at_least > 1:
-            return f"{count} {self.phrase(part.to, within=part)}"
-        of_many = "[" in verb.before + verb.after
-        singular = now_and_then(_SINGULAR_OFTEN, self.random) and not of_many
-        return self.phrase(part.to, "one" if singular else "plural", part)
+            if denied:
+                raise UnclearError
+            return self.phrase(part.to, "plural", part, place, called).after(count)
+        of_many = "[" in verb.before + verb.after or verb.noun
+        # Who was born in a city in X: nobody was born in several.
+        only = part.inverse and self.schema.relations[part.relation].count[1] == 1
+        often = 1 if only else _SINGULAR_OFTEN
+        singular = now_and_then(often, self.random) and not of_many
+        number = "any" if denied else "one" if singular else "plural"
+        return self.phrase(part.to, number, part, place, called)
 
-    def none_of(self, part: Related) -> str:
-        if isinstance(part.to, Mentioned):
-            return self._mentioned(part.to, "any")
-        assert isinstance(part.to, Description)
-        return self.the(part.to) if self.is_one(part) else self.phrase(part.to, "any", part)
+    # Clauses around a noun.
 
-    def is_one(self, part: Related) -> bool:
-        """Whether a part relates to one thing at most: by its name, or to the city of a birth."""
-        if isinstance(part.to, Mentioned):
-            return part.to.number is None and is_single(part.to.description, self._schema)
-        return isinstance(part.to, NamedEntity) or is_single(part.to, self._schema)
+    def _modified(self, head: str, about: About, said: Predicates, place: Place) -> Phrase:
+        """The noun with all its clauses: short ones beside it, the rest after its pronoun."""
+        if said.excluded:
+            raise UnclearError
+        beside, rest = self.split(said)
+        items = len(rest) + bool(said.choice) + bool(said.denial)
+        only = (*rest, said.choice, said.denial)
+        alone = any(clause.alone for clause in (*beside, *rest)) and beside
+        short = items == 1 and not alone and all(item is None or item.reducible for item in only)
+        if short and (made := self._reduced(head, beside, rest, said, about, place)) is not None:
+            return made
+        try:
+            phrase = self.beside(head, beside, about, place)
+            if not items:
+                return phrase
+            first = replace(said, clauses=tuple(rest)).first
+            assert first is not None
+            people = about.noun.of_people and self._of_people(phrase.name)
+            if phrase.name and (people or first.may_be_said_of(phrase.name, self.schema)):
+                # "supervised by Mara Voss who ..." would speak of Mara Voss.
+                raise UnclearError
+        except UnclearError:
+            phrase, rest = Phrase(head, place), light_first([*beside, *rest])
+        first = replace(said, clauses=tuple(rest)).first
+        if first:  # "students of scientists who ...": students or scientists?
+            reduced = [o for o in place if o.form == "reduced"]
+            self._check_around(first, [o for o in reduced if o.pronoun == about.noun.pronoun])
+        verbs = self.verb_phrase(rest, said.choice, said.denial, about, place)
+        return verbs.after(f"{phrase.words} {about.noun.pronoun}")
 
-    def _mentioned(self, set_: Mentioned, some: str) -> str:
-        """ "any of these films", "any of 2"; "this city" where there is only one."""
-        if set_.number is not None:
-            return f"{some} of {set_.number}"
-        described = set_.description
-        noun = self._nouns.get(described) or noun_of(described.types, self._schema)
-        single = is_single(described, self._schema)
-        return f"this {noun.bare_singular}" if single else f"{some} of these {noun.bare}"
+    def _check_around(self, clause: Clause, nouns: Sequence[Open]) -> None:
+        if any(clause.may_be_said_of(noun.types, self.schema) for noun in nouns):
+            raise UnclearError
 
-    def the(self, described: Description) -> str:
-        """All of a set: "the films by X", "the city that is the birthplace of X"."""
-        if is_single(described, self._schema):
-            return self.phrase(described, "the")
-        return f"the {self.phrase(described)}"
+    def _of_people(self, types: Types) -> bool:
+        return any(noun_of((name,), self.schema).of_people for name in types)
 
-    def phrase(
-        self, described: Description, number: str = "plural", within: Related | None = None
-    ) -> str:
-        """The noun and all that is said of it. `number`: plural, one ("a film"), any, or the."""
-        phrase = self.structure(described, within)
-        self._nouns[described] = phrase.noun
-        noun = phrase.noun.plural if number == "plural" else getattr(phrase.noun, number)()
-        swapped = now_and_then(_SWAPPED_OFTEN, self.random)
-        return around(noun, phrase, number == "plural", swapped)
+    def split(
+        self, said: Predicates, most: int = _MOST_BESIDE
+    ) -> tuple[list[Clause], list[Clause]]:
+        """Clauses that may stand beside the noun, all together, and the others."""
+        fit = [c for c in said.clauses if c.light and c.reducible]
+        fit = [c for c in fit if not c.alone] or fit[:1]
+        # A choice of names comes last: what follows might belong to one of them.
+        fit = sorted(fit, key=lambda c: (c.beside is None, c.is_choice))
+        bare = fit[:1] if fit and fit[0].beside else []
+        fit = (bare + [c for c in fit if c not in bare and c.is_participle])[:most] or fit[:1]
+        if said.denial and (same := next((c for c in fit if c.verb == said.denial.verb), None)):
+            fit = [*(c for c in fit if c is not same), same]
+        return fit, [c for c in said.clauses if c not in fit]
 
-    def structure(self, described: Description, within: Related | None = None) -> NounPhrase:
-        """The parts of a description in clauses, and the noun that fits them."""
-        noun, rest = self._noun(described)
-        phrase = self._predicates.noun_phrase(rest, noun)
-        if others := covered(described, self._schema, within):
-            apart = noun.other_than([self._schema.types[name].plural for name in others])
-            return replace(phrase, noun=apart)
-        verbs = [predicate.verb for predicate in phrase.predicates if isinstance(predicate, Clause)]
-        if noun.of_people and any(stutters(noun, verb) for verb in verbs):
-            return replace(phrase, noun=people_of(described.types, self._schema))
-        return phrase
+    def beside(self, head: str, clauses: Sequence[Clause], about: About, place: Place) -> Phrase:
+        """ "films directed by X and released in 1990"."""
+        made = Phrase(head, place)
+        about = replace(about, form="reduced")
+        last: Clause | None = None
+        for clause in clauses:
+            connector = "and" if last and not last.beside else ""
+            made, last = self._next(made, last, clause, about, connector, place), clause
+        return made
 
-    def _noun(self, described: Description) -> tuple[Noun, list[Constraint]]:
-        noun = noun_of(described.types, self._schema)
-        for part in described.parts:
-            if kinds := self._words.kinds(part):
-                return of_kind(noun, *kinds), [p for p in described.parts if p is not part]
-        return noun, list(described.parts)
+    def _reduced(
+        self,
+        head: str,
+        beside: Sequence[Clause],
+        rest: Sequence[Clause],
+        said: Predicates,
+        about: About,
+        place: Place,
+    ) -> Phrase | None:
+        """All beside the noun, without a pronoun; None where it would not be clear."""
+        about = replace(about, form="reduced")
+        try:
+            made = self.beside(head, beside, about, place)
+            last = beside[-1] if beside else None
+            if said.choice:
+                return None if beside else self._chosen(said.choice, about, place).after(head)
+            if denial := said.denial:
+                connector = "but" if last else ""
+                return self._next(made, last, denial, about, connector, place, denied=True)
+            connector = "and" if last and not last.beside else ""
+            return self._next(made, last, rest[0], about, connector, place)
+        except UnclearError:
+            return None
+
+    def verb_phrase(
+        self,
+        clauses: Sequence[Clause],
+        choice: Choice | None,
+        denial: Clause | None,
+        about: About,
+        place: Place,
+    ) -> Phrase:
+        """ "won X, were born in Y and appeared in films by Z". A short denial comes before what is
+        long: "did not win X but appeared in films"."""
+        made, last = Phrase("", place), None
+        heavy = choice is not None or any(not clause.light for clause in clauses)
+        same = denial and clauses and clauses[-1].verb == denial.verb and denial.verb.preposition
+        denied_first = denial is not None and denial.light and heavy and not same
+        if denied_first and denial:
+            made, last = self._next(made, None, denial, about, "", place, denied=True), denial
+        for number, clause in enumerate(clauses):
+            connector = "but" if number == 0 else "and"
+            more = number + 1 < len(clauses) or choice is not None
+            if last is not denial and number and more and len(clauses) > 2 and choice is None:
+                connector = ","
+            connector = connector if last else ""
+            made, last = self._next(made, last, clause, about, connector, place), clause
+        if choice:
+            connector = "" if last is None else "but" if last is denial else "and"
+            made = self._chosen(choice, about, place, made, connector)
+        if denial and not denied_first:
+            if choice:
+                raise UnclearError
+            connector = "but" if last else ""
+            made = self._next(made, last, denial, about, connector, place, denied=True)
+        return made
+
+    def _next(
+        self,
+        made: Phrase,
+        last: Clause | None,
+        clause: Clause,
+        about: About,
+        connector: str,
+        place: Place,
+        denied: bool = False,
+        both: bool = False,
+    ) -> Phrase:
+        """The words so far and one more clause; `both` was said before. Raises UnclearError."""
+        own = about.opened(clause)
+        inside = (*place, own)
+        if last is not None and last.is_choice and about.form == "reduced":
+            raise UnclearError  # "by X or Y and released in 1990": both, or those by Y?
+        how = "participle" if about.form == "reduced" else "finite"
+        if last is None and about.form == "reduced":
+            # "actors in a film nominated for X": the film, or they? A pronoun tells.
+            self._check_around(clause, [o for o in place if o.form == "reduced"])
+        if last is not None:
+            before = next((o for o in made.edge[len(place) :]), None)
+            assert before is not None
+            how = "finite" if both else joining(last, clause, made, before, self.schema, denied)
+        other = self._other(clause, inside, about.plural, denied)
+        if clause.years:
+            other = Phrase(f"{other.words} {clause.years}", other.edge)
+        verb, plural = clause.verb, about.plural
+        if clause.single:  # the birthplace of X, not birthplaces
+            verb = replace(verb, before=verb.before.replace("[s]", ""))
+        if how == "other side":
+            no = "not" if denied else ""
+            words = " ".join(w for w in (no, verb.preposition, other.words) if w)
+        elif how == "participle":
+            beside = clause.beside if clause.beside and last is None else verb
+            words = (beside if beside.base or last is None else verb).reduced(other.words, plural)
+            words = f"not {words}" if denied else words
+        elif denied:
+            words = verb.negated(other.words, plural)
+        else:
+            words = verb.finite(other.words, plural)
+        if how == "pronoun" and connector == ",":
+            raise UnclearError  # "that ..., that ... and ..." is clear to parsers alone
+        if how == "pronoun":
+            words = f"{about.noun.pronoun} {words}"
+        joined = f"{made.words}," if connector == "," else f"{made.words} {connector}".strip()
+        return replace(other, words=f"{joined} {words}".strip())
+
+    def _chosen(
+        self,
+        choice: Choice,
+        about: About,
+        place: Place,
+        made: Phrase | None = None,
+        connector: str = "",
+    ) -> Phrase:
+        """ "either won X or both played for Y and were born in 1990"."""
+        firsts = [option[0].verb for option in choice.options]
+        if all(len(o) == 1 and o[0].verb == firsts[0] and not o[0].years for o in choice.options):
+            return self._chosen_side(choice, about, place, made, connector)
+        alike = len({verb.form for verb in firsts}) == 1 and firsts[0].base == "be"
+        be = firsts[0].finite("", about.plural).split()[0] if alike else ""
+        reduced = about.form == "reduced"
+        options = []
+        phrase = Phrase("", place)
+        for option in choice.options:
+            phrase, last = Phrase("", place), None
+            for clause in option:
+                phrase = self._next(
+                    phrase, last, clause, about, "and" if last else "", place, both=True
+                )
+                last = clause
+            words = phrase.words
+            if alike and not reduced:
+                words = words.removeprefix(f"{be} ")
+            options.append(f"both {words}" if len(option) > 1 else words)
+        either = f"either {', '.join(options[:-1])} or {options[-1]}"
+        start = "" if reduced else be
+        if made and made.words:
+            start = f"{made.words} {connector} {start}".strip()
+        return replace(phrase, words=f"{start} {either}".strip())
+
+    def _chosen_side(
+        self, choice: Choice, about: About, place: Place, made: Phrase | None, connector: str
+    ) -> Phrase:
+        """ "appeared either in X or in films by Y": one verb for all."""
+        verb = choice.options[0][0].verb
+        sides = []
+        phrase = Phrase("", place)
+        for (clause,) in choice.options:
+            phrase = self._other(clause, (*place, about.opened(clause)), about.plural)
+            sides.append(" ".join(w for w in (verb.preposition, phrase.words) if w))
+        bare = replace(verb, preposition="")
+        either = f"either {', '.join(sides[:-1])} or {sides[-1]}"
+        words = (
+            bare.reduced(either) if about.form == "reduced" else bare.finite(either, about.plural)
+        )
+        before = f"{made.words} {connector}" if made and made.words else ""
+        return replace(phrase, words=f"{before} {words}".strip())

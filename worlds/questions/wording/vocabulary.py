@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from branchwise.base.errors import InputError
@@ -20,6 +20,7 @@ from branchwise.worlds.questions.wording.descriptions import (
 _BE = {"are": "is", "were": "was"}
 _COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _PREPOSITIONS = frozenset(["at", "by", "for", "from", "in", "of", "on", "to", "under", "with"])
+_OTHER_SIDE = re.compile(r"\{(\w*)\}")
 _BY_NUMBER = re.compile(r"\[([^\]|]*)(?:\|([^\]]*))?\]")
 _SILENT_H = re.compile(r"(hour|heir|honest|honou?r)", re.IGNORECASE)
 _SOUNDS_LIKE_A_CONSONANT = re.compile(r"(uni|use|euro|one\b|once\b)", re.IGNORECASE)
@@ -29,18 +30,20 @@ _SOUNDS_LIKE_A_CONSONANT = re.compile(r"(uni|use|euro|one\b|once\b)", re.IGNOREC
 class Verb:
     """A phrase of a schema's `said`, taken apart: a verb and the words around the other side.
     `form` is the plural ("were", "directed"), `base` the infinitive; both are empty for a phrase
-    without a verb ("by {}"). `preposition` is the word right before {} if it is one."""
+    without a verb ("by {}", "the author[s] of {}"). `preposition` is the word right before {} if it
+    is one. `noun`: what members of the other side are called, as in "have {citizens}"."""
 
     base: str
     form: str
     before: str
     preposition: str
     after: str
+    noun: str = ""
 
     @classmethod
     def read(cls, phrase: str) -> "Verb":
         """The phrase as a schema declares it ("were directed by {}", "win/won {}")."""
-        before, _, after = phrase.partition("{}")
+        before, noun, after = (*_OTHER_SIDE.split(phrase, maxsplit=1), "", "")[:3]
         words = before.split()
         base = form = ""
         if words and (words[0] in (*_BE, "have") or "/" in words[0]):
@@ -49,12 +52,17 @@ class Verb:
             base = base or ("be" if form in _BE else "have")
         glued = before[-1:].strip() != ""
         preposition = words.pop() if words and words[-1] in _PREPOSITIONS and not glued else ""
-        return cls(base, form, " ".join(words), preposition, after.strip())
+        return cls(base, form, " ".join(words), preposition, after.strip(), noun)
 
     @property
     def is_active(self) -> bool:
         """Whether it says what one does, not what one is or has."""
         return self.base not in ("", "be", "have")
+
+    @property
+    def is_role(self) -> bool:
+        """Whether it is a noun in place of the type's: the author of something."""
+        return not self.base and self.before.startswith("the ") and self.preposition == "of"
 
     @property
     def is_present(self) -> bool:
@@ -89,12 +97,13 @@ class Verb:
         return re.sub(r"(?<![aeiou])y$", "ie", self.form) + "s"
 
     def _around(self, verb: str, other: str, plural: bool) -> str:
-        """Phrases have the plural or singular in brackets: [s], [their|its]."""
-        before, after = (
-            _BY_NUMBER.sub(lambda match: match[1] if plural else match[2] or "", words)
-            for words in (self.before, self.after)
-        )
+        before, after = in_number(self.before, plural), in_number(self.after, plural)
         return " ".join(word for word in (verb, before, self.preposition, other, after) if word)
+
+
+def in_number(words: str, plural: bool) -> str:
+    """Words with the plural or singular in brackets: citizen[s], cit[ies|y], [their|its]."""
+    return _BY_NUMBER.sub(lambda match: match[1] if plural else match[2] or "", words)
 
 
 def years_in_words(years: Years) -> str:
@@ -153,22 +162,14 @@ _HUMAN = "Q5"
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun in both numbers. `general`: it says nothing of the type, as "people". `plain`: both
-    without kinds of it, by which it is mentioned again; by default the same."""
+    """A noun in both numbers. `general`: it says nothing of the type, as "people". `plain`: the
+    plural without kinds of it."""
 
     plural: str
     singular: str
     of_people: bool = False
     general: bool = False
-    plain: tuple[str, str] = ("", "")
-
-    @property
-    def bare(self) -> str:
-        return self.plain[0] or self.plural
-
-    @property
-    def bare_singular(self) -> str:
-        return self.plain[1] or self.singular
+    plain: str = ""
 
     @property
     def pronoun(self) -> str:
@@ -178,16 +179,19 @@ class Noun:
         """Without things that it could mean, too: companies (other than film studios)."""
         apart = f"(other than {listed(plurals)})"
         forms = f"{self.plural} {apart}", f"{self.singular} {apart}"
-        return Noun(*forms, self.of_people, self.general, (self.bare, self.bare_singular))
+        return Noun(*forms, self.of_people, self.general, self.plain or self.plural)
 
-    def one(self) -> str:
-        return "someone" if self.general else with_article(self.singular)
-
-    def any(self) -> str:
-        return "anyone" if self.general else f"any {self.singular}"
-
-    def the(self) -> str:
-        return f"the {self.singular}"
+    def in_number(self, number: str) -> str:
+        """ "plural", "one" ("a film"), "any" or "the" of them."""
+        match number:
+            case "plural":
+                return self.plural
+            case "one":
+                return "someone" if self.general else with_article(self.singular)
+            case "any":
+                return "anyone" if self.general else f"any {self.singular}"
+            case _:
+                return f"the {self.singular}"
 
 
 def noun_of(types: Types, schema: Schema) -> Noun:
@@ -212,11 +216,12 @@ def of_kind(noun: Noun, wording: Said, values: Sequence[str]) -> Noun:
     """The noun with kinds of it: horror films, horror or drama films, goalkeepers."""
     if "*" not in wording.kind:
         plural = listed([wording.kind.format(value) for value in values], "or")
-        return Noun(plural, listed(values, "or"), noun.of_people)
+        plain = noun.plain or noun.plural
+        return Noun(plural, listed(values, "or"), noun.of_people, plain=plain)
     kinds = [value.removesuffix(f" {noun.singular}") for value in values]
     pattern = wording.kind.format(listed(kinds, "or"))
     plural, singular = (pattern.replace("*", form) for form in (noun.plural, noun.singular))
-    return Noun(plural, singular, noun.of_people, plain=(noun.plural, noun.singular))
+    return Noun(plural, singular, noun.of_people, plain=noun.plain or noun.plural)
 
 
 _ANOTHER_OFTEN = 0.5
@@ -254,36 +259,55 @@ class Vocabulary:
             )
         return verbs
 
-    def verb(self, relation: str, of_subject: bool, noun: Noun, last: bool = False) -> Verb:
-        """A phrase with a verb that does not repeat the noun; `last`: nothing comes after {}."""
+    def verb(self, relation: str, of_subject: bool, noun: Noun, to_set: bool = False) -> Verb:
+        """A phrase with a verb that does not repeat the noun. `to_set`: the other side is long, so
+        that nothing should come after it."""
         fit = [verb for verb in self.verbs(relation, of_subject) if verb.base]
-        if last:
-            fit = [verb for verb in fit if not verb.after] or fit
+        if to_set:
+            fit = [v for v in fit if v.noun] or [v for v in fit if not v.after] or fit
+        else:
+            fit = [verb for verb in fit if not verb.noun] or fit
         fit = [verb for verb in fit if not stutters(noun, verb)] or fit
         return self._random.choice(fit) if now_and_then(_ANOTHER_OFTEN, self._random) else fit[0]
 
     def beside(self, relation: str, of_subject: bool) -> Verb | None:
         """Now and then a phrase without a verb: "by {}"."""
-        bare = [verb for verb in self.verbs(relation, of_subject) if not verb.base]
+        verbs = self.verbs(relation, of_subject)
+        bare = [verb for verb in verbs if not verb.base and not verb.is_role]
         often = now_and_then(_BESIDE_OFTEN, self._random)
         return self._random.choice(bare) if bare and often else None
 
-    def swapped(self, part: Related) -> tuple[str, Verb] | None:
-        """The name of the other side, and a verb for what that did: Mara Voss, directed."""
-        if not isinstance(part.to, NamedEntity):
-            return None
+    def role(self, relation: str, of_subject: bool) -> Verb | None:
+        """The noun that a relation gives its subjects or objects: "the author[s] of {}", also from
+        "are the birthplace[s] of {}"."""
+        verbs = self.verbs(relation, of_subject)
+        bare = (replace(v, base="", form="") for v in verbs if v.base in ("", "be"))
+        return next((verb for verb in bare if verb.is_role), None)
+
+    def did(self, part: Related) -> Verb | None:
+        """What the other side, one name, did: directed."""
         declared = self.said(part.relation)
         phrases = map(Verb.read, declared.object if part.inverse else declared.subject)
-        fit = [verb for verb in phrases if verb.is_active and not verb.before and not verb.after]
-        return (self.named(part), self._random.choice(fit)) if fit else None
+        fit = [v for v in phrases if v.is_active and not (v.before or v.after or v.noun)]
+        return self._random.choice(fit) if fit else None
+
+    def other_types(self, part: Related) -> Types:
+        """What may be at the other side of a relation."""
+        relation = self._schema.relations[part.relation]
+        return self._schema.objects(relation) if part.inverse else self._schema.subjects(relation)
+
+    def others_by_property(self, part: Related) -> Types:
+        """The same, for all relations that readers would not tell apart: films win awards, too."""
+        number = self._schema.relations[part.relation].property
+        relations = self._schema.relations.items()
+        alike = [replace(part, relation=name) for name, r in relations if r.property == number]
+        return tuple(dict.fromkeys(name for one in alike for name in self.other_types(one)))
 
     def named(self, part: Related) -> str:
         """The name of the other side, with "the" where all of its types are said so."""
         assert isinstance(part.to, NamedEntity)
-        relation = self._schema.relations[part.relation]
-        types = self._schema.objects(relation) if part.inverse else self._schema.subjects(relation)
         name = self._name(part.to.number)
-        definite = all(self._schema.types[type_name].definite for type_name in types)
+        definite = all(self._schema.types[kind].definite for kind in self.other_types(part))
         return f"the {name}" if definite and not name.lower().startswith("the ") else name
 
     def value(self, part: Meets) -> str:
