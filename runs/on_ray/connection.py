@@ -41,7 +41,7 @@ class RayPlace:
     @classmethod
     def parse(cls, text: str, workers: int | None = None) -> "RayPlace":
         """Read `ray` or `ray://HOST:PORT`. Raises InputError, also where Ray is not installed."""
-        remedy = f"write {OPTION} {LOCAL} or {OPTION} {CLUSTER}HOST:PORT"
+        remedy = f"name {LOCAL} or {CLUSTER}HOST:PORT"
         if text != LOCAL and not text.startswith(CLUSTER):
             raise InputError(f"{text[:60]!r} is not a place to run", where=OPTION, remedy=remedy)
         try:

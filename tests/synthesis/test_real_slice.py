@@ -8,7 +8,7 @@ from branchwise.worlds.questions.wording.writing import check
 from support.synthesis.generated import SLICE, from_slice, slice_schema
 from support.synthesis.plain_check import Checker, focus_of
 
-COUNT = 20
+COUNT = 16
 
 
 @pytest.fixture(scope="module")

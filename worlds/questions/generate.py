@@ -239,6 +239,9 @@ class _Generator:
             focus, chosen_by["entities_by"] = self._chosen(plan, focus, least)
             plan = plan.about(focus.entities[0])
             check_form(plan)
+        own = focus.entities if focus.ambiguous else ()
+        if set(plan.entities()).difference(own) & self._naming.bearers.keys():
+            raise RejectedError("a name needs a bracket")
         readings = self._readings(plan, focus)
         wording = self._wording(plan, focus, readings)
         self._quota.take(plan)

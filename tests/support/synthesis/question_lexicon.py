@@ -94,7 +94,6 @@ class Lexicon:
         self.patterns: dict[str, list[Pattern]] = {"finite": [], "negated": [], "reduced": []}
         self.roles: dict[tuple[str, ...], frozenset[Side]] = {}
         self.kinds: dict[tuple[str, ...], tuple[frozenset[str], Value]] = {}
-        self.stated: dict[tuple[str, ...], Value] = {}
         self._by_word: dict[str, dict[tuple[str, ...], list[Pattern]]] = {}
         self._members = {name: frozenset(facts.members(name)) for name in schema.concrete}
         self._answers: dict[Noun, frozenset[str]] = {}
@@ -113,9 +112,6 @@ class Lexicon:
                     for form in self._forms(phrase):
                         found.setdefault((slot, *form), set()).add((name, subjects))
             self._learn_kinds(name)
-            for item, phrase in relation.said.stated.items():
-                value = Value(frozenset([name]), Holds(value=item))
-                self.stated[tuple(phrase.split())] = value
         for (slot, form, before, after, noun, be), sides in found.items():
             both = frozenset(sides)
             if form == "role":

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 
 from branchwise.worlds.questions.plans import Amount, Condition, Holds, Years, meets
 from support.synthesis.question_lexicon import (
@@ -50,6 +49,8 @@ class QuestionReader(Lexicon):
             starts.append((Noun(self.everyone), 1))
         elif self.words[0] == "Which":
             starts.extend(self._head(1))
+        elif self.words[0] in ("In", "Of"):
+            found |= {noun for noun, stop in self._where() if stop == end}
         for head, start in starts:
             for beside, at in [((), start), *self.mods(start, head.types)]:
                 for parts, stop in (*self.verbs(at, head.types, False), *self._did(at, head.types)):
@@ -63,6 +64,31 @@ class QuestionReader(Lexicon):
                                 found.add(Noun(asked.types, parts_))
         return found
 
+    def _where(self) -> Iterator[tuple[Noun, int]]:
+        """ "In which cities were actors born who won X"."""
+        for head, start in self._head(2):
+            for beside, at in [((), start), *self.mods(start, head.types)]:
+                for pattern in self.patterns["finite"]:
+                    if pattern.last != (self.words[0].lower(),) or not self._is(
+                        at, pattern.before[0]
+                    ):
+                        continue
+                    asked = frozenset((name, not subject) for name, subject in pattern.sides)
+                    if not self._types(asked) & head.types:
+                        continue
+                    said = pattern.before[1:-1]
+                    for parts, stop in self._side(at + 1, asked):
+                        if not self._is(stop, *said):
+                            continue
+                        stop += len(said)
+                        yield Noun(head.types, (*head.parts, *beside, *parts)), stop
+                        (part,) = parts if len(parts) == 1 else (None,)
+                        if isinstance(part, Rel) and isinstance(part.to, Noun):
+                            for more, close in self._relative(stop, part.to.types):
+                                to = replace(part.to, parts=(*part.to.parts, *more))
+                                one = replace(part, to=to)
+                                yield Noun(head.types, (*head.parts, *beside, one)), close
+
     def _is(self, at: int, *words: str) -> bool:
         return self.words[at : at + len(words)] == words
 
@@ -70,10 +96,7 @@ class QuestionReader(Lexicon):
         """A noun without what follows it."""
         for key, types in self.nouns.items():
             if self._is(at, *key):
-                stop = at + len(key)
-                if self._is(stop, "(", "other", "than"):
-                    stop = self.words.index(")", stop) + 1
-                yield Noun(types), stop
+                yield Noun(types), at + len(key)
         for key, (types, value) in self.kinds.items():
             if self._is(at, *key):
                 yield Noun(types, (value,)), at + len(key)
@@ -210,6 +233,8 @@ class QuestionReader(Lexicon):
             if self._is(at, *verb, "either"):
                 for parts, stop in self._alternatives(at + len(verb), fit):
                     yield parts, stop, fit
+            if form != "negated" and pattern.last and self._is(at, *verb):
+                yield from self._dated_first(at + len(verb), fit)
             if not self._is(at, *pattern.before):
                 continue
             for parts, stop in self._targets(at + len(pattern.before), fit):
@@ -219,12 +244,30 @@ class QuestionReader(Lexicon):
                     yield said, stop, fit
                     # "founded by X before 1950"
                     for dated in self.patterns["reduced"]:
-                        alike = dated.slot == "date" and dated.before == fit.before[:-1]
+                        alike = dated.before == fit.before[:-1]
                         alike = alike or (form == "finite" and dated.before == fit.before[1:-1])
-                        if alike and form != "negated" and fit.last:
+                        if alike and dated.slot == "date" and form != "negated" and fit.last:
                             for condition, end in self._values(stop, dated):
                                 names = frozenset(name for name, _ in dated.sides)
                                 yield (*said, Value(names, condition)), end, fit
+        yield from self._of_kind(at, form, types)
+
+    def _dated_first(
+        self, at: int, fit: Pattern
+    ) -> Iterator[tuple[tuple[Part, ...], int, Pattern]]:
+        """ "born after 1950 in X's home city"."""
+        verb = fit.before[: -len(fit.last)]
+        for dated in self.patterns["reduced"]:
+            if dated.slot == "date" and verb and dated.before == verb[-1:]:
+                names = frozenset(name for name, _ in dated.sides)
+                for condition, stop in self._values(at, dated):
+                    if self._is(stop, *fit.last):
+                        for parts, end in self._targets(stop + len(fit.last), fit):
+                            yield (*parts, Value(names, condition)), end, fit
+
+    def _of_kind(
+        self, at: int, form: str, types: frozenset[str]
+    ) -> Iterator[tuple[tuple[Part, ...], int, None]]:
         be = {"finite": ("are", "is", "were", "was"), "negated": ("are", "is"), "reduced": ()}
         for word in be[form]:
             if not self._is(at, word):
@@ -236,13 +279,6 @@ class QuestionReader(Lexicon):
             for noun, stop in self._head(start):
                 if noun.parts and isinstance(noun.parts[0], Value) and noun.types & types:
                     yield (Not(noun.parts),) if form == "negated" else noun.parts, stop, None
-        for phrase, value in self.stated.items():
-            negated = ("do", "not", *phrase), ("does", "not", *phrase)
-            forms = {"finite": (phrase, ("has", *phrase[1:])), "negated": negated}
-            for words in forms.get(form, (("with", *phrase[1:]),)):
-                if self._is(at, *words) and types & self.everyone:
-                    said = (Not((value,)),) if form == "negated" else (value,)
-                    yield said, at + len(words), None
 
     def _starting(self, form: str, at: int) -> list[Pattern]:
         """Patterns of a form that may begin with the word there."""
@@ -319,24 +355,11 @@ class QuestionReader(Lexicon):
     def _either(
         self, at: int, form: str, types: frozenset[str], be: tuple[str, ...], elided: int
     ) -> Iterator:
-        """ "either A or B", where an option may be "both A and B"."""
-
-        def option(start: int) -> Iterator[tuple[tuple[Part, ...], int]]:
-            shape = "reduced" if elided else form
-            both = self._is(start, "both")
-            for parts, stop, last in self._plain(start + both, shape, types, elided):
-                if not both:
-                    yield parts, stop
-                elif self._is(stop, "and"):
-                    for more, end, _ in chain(
-                        self._clauses(stop + 1, "finite", types),
-                        self._clauses(stop + 1, "reduced", types) if last and last.be else (),
-                    ):
-                        yield (*parts, *more), end
-
-        for first, stop in option(at + 1):
+        """ "either A or B"."""
+        shape = "reduced" if elided else form
+        for first, stop, _ in self._plain(at + 1, shape, types, elided):
             if self._is(stop, "or"):
-                for second, end in option(stop + 1):
+                for second, end, _ in self._plain(stop + 1, shape, types, elided):
                     yield (Or((first, second)),), end, None
 
     def _plain(self, at: int, form: str, types: frozenset[str], elided: int) -> Iterator:

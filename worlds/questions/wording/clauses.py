@@ -30,8 +30,12 @@ Form = Literal["main", "relative", "reduced"]
 class UnclearError(RejectedError):
     """A plan that no words say without leaving open what belongs to what."""
 
-    def __init__(self) -> None:
-        super().__init__("words would leave it open what belongs to what")
+    def __init__(self, reason: str = "words would leave it open what belongs to what") -> None:
+        super().__init__(reason)
+
+
+class ClumsyError(UnclearError):
+    """A plan whose words would be clear, but nobody would say them."""
 
 
 @dataclass(frozen=True)

@@ -8,27 +8,37 @@ People, writers and reviewers are given the steps one by one.
 """
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
 from random import Random
 
 from branchwise.kg.schema import Schema
 from branchwise.worlds.questions.drafts import RejectedError
 from branchwise.worlds.questions.plans import Difference, Filter, Intersection, Plan, Union
-from branchwise.worlds.questions.wording.clauses import About, UnclearError
+from branchwise.worlds.questions.wording.clauses import About, Clause, ClumsyError, UnclearError
 from branchwise.worlds.questions.wording.descriptions import (
     Description,
+    Either,
+    Except,
     Mentioned,
     NamedEntity,
     Related,
     describe,
     describe_step,
+    is_single,
 )
 from branchwise.worlds.questions.wording.noun_phrases import NounPhrases
 from branchwise.worlds.questions.wording.vocabulary import Noun, Plainest, Verb
 
 MOST_WORDS = 28
 ENOUGH_WORDS = 16
+_SHORT = 8  # words between a verb and its participle: "were actors in X born"
+_DEEPEST = 2
+_GENITIVES = re.compile(r"\bof [a-z ]*\bof [a-z ]*\bof\b")
+_JOINING = frozenset(["and", "but", "or", "not", "who", "that", "are", "is", "were", "was"])
 _DRAWS = 4
 
 
@@ -65,9 +75,38 @@ class _Question:
             return self._who()
         if not main and not said.choice and not said.denial:
             raise UnclearError  # nothing is said
+        if asked_where := self._where(main, beside):
+            return asked_where
         subject = self._phrases.beside(noun.plural, beside, about, ())
         verbs = self._phrases.verb_phrase(main, said.choice, said.denial, about, ())
         return f"Which {subject.words} {verbs.words}"
+
+    def _where(self, main: Sequence[Clause], beside: Sequence[Clause]) -> str:
+        """ "In which cities were actors in X born", "Of which country is X a citizen"; or ""."""
+        said = self._said
+        part = main[0].parts[0] if len(main) == 1 else None
+        if not isinstance(part, Related) or said.choice or said.denial or said.excluded:
+            return ""
+        phrases = self._phrases
+        verb = phrases.words.fronted(part)
+        if verb is None or len(main[0].parts) > 1 or isinstance(part.to, Mentioned):
+            return ""
+        if verb.preposition == "of" and not isinstance(part.to, NamedEntity):
+            return ""
+        about = self._about()
+        other, rest = phrases.named_first(part, about.opened(main[0]))
+        one = isinstance(part.to, NamedEntity) or is_single(part.to, phrases.schema)
+        fits = len(other.split()) <= _SHORT if verb.before else one
+        if not fits or (rest and not main[0].verb.is_noun):
+            return ""
+        asked = self._noun.in_number("the").removeprefix("the ")
+        if not is_single(self._asked, phrases.schema):
+            asked = self._noun.plural
+        subject = phrases.beside(asked, beside, about, ()).words
+        words_of = replace(verb, preposition="").finite("", plural=not one)
+        be, _, before = words_of.partition(" ")
+        words = (f"{verb.preposition.title()} which {subject} {be} {other}", before, rest)
+        return " ".join(word for word in words if word)
 
     def _about(self, plural: bool = True) -> About:
         return About(self._noun, self._asked.types, plural, "main")
@@ -100,6 +139,9 @@ class _Question:
             return ""
         if _mentions(self._asked, set(self._asked.types)):
             raise UnclearError
+        taken_away = self._phrases.predicates(excluded, self._noun)
+        if len(taken_away.clauses) > 1 or taken_away.choice or taken_away.denial:
+            raise ClumsyError("an exclusion of two clauses")
         taken = replace(self._asked, parts=excluded)
         nested = any(
             isinstance(p, Related) and isinstance(p.to, Description) for p in self._asked.parts
@@ -143,6 +185,19 @@ def _steps(plan: Plan, schema: Schema, name: Callable[[str], str]) -> Iterator[s
             yield f"the {told.words}"
 
 
+def _depth(described: Description) -> int:
+    """How many descriptions stand inside one another; "X's birthplace" does not count."""
+    deepest = 0
+    for part in described.parts:
+        options = part.options if isinstance(part, Either) else ((part,),)
+        for inner in (p for option in options for p in option):
+            parts = inner.parts if isinstance(inner, Except) else (inner,)
+            related = [p.to for p in parts if isinstance(p, Related)]
+            nested = [to for to in related if isinstance(to, Description)]
+            deepest = max(deepest, *(1 + _depth(to) for to in nested), 0)
+    return deepest
+
+
 class Grammar:
     """Says plans in the words of a schema. The same seed, plan and variant give the same words."""
 
@@ -165,11 +220,15 @@ class Grammar:
         for a relation that the schema lacks or never says."""
         random = Random(f"{self._seed} {variant} {json.dumps(plan.to_json())}")
         asked = describe(plan, self.schema)[-1]
+        if _depth(asked) > _DEEPEST:
+            raise RejectedError("nests too deep")
         made: list[str] = []
         unclear = RejectedError("")
         for _ in range(_DRAWS):
             try:
-                made.append(_Question(asked, NounPhrases(self.schema, name, random)).text())
+                text = _Question(asked, NounPhrases(self.schema, name, random)).text()
+                self._check_verbs(text)
+                made.append(text)
             except UnclearError as error:
                 unclear = error
             else:
@@ -181,6 +240,28 @@ class Grammar:
         if len(shortest.split()) > MOST_WORDS:
             raise RejectedError("takes too many words")
         return shortest
+
+    def _check_verbs(self, text: str) -> None:
+        """Raises ClumsyError where a verb comes twice: "recorded X and recorded Y", "won awards
+        won by X"; and for a row of genitives."""
+        if _GENITIVES.search(text):
+            raise ClumsyError("a row of genitives")
+        words = text.replace(",", " ,").split()
+        passive = {word for word, after in pairwise(words) if after == "by"}
+        active = {word for word, after in pairwise(words) if after != "by"}
+        if passive & active & self._verbs:
+            raise ClumsyError("repeats a verb")
+        for place, (before, word) in enumerate(pairwise(words)):
+            if before in _JOINING and word in self._verbs and word in words[:place]:
+                raise ClumsyError("repeats a verb")
+
+    @cached_property
+    def _verbs(self) -> set[str]:
+        """Verbs and participles of the schema's phrases."""
+        said = [r.said for r in self.schema.relations.values() if r.said]
+        verbs = [Verb.read(phrase) for one in said for phrase in (*one.subject, *one.object)]
+        participles = {v.before for v in verbs if v.base == "be" and v.before.isalpha()}
+        return participles | {v.form for v in verbs if v.is_active}
 
     def steps(self, plan: Plan, name: Callable[[str], str]) -> list[str]:
         """The plan's steps in words, numbered from 1: "2. of 1, those released after 1990"."""

@@ -13,6 +13,7 @@ from branchwise.worlds.questions.drafts import Types
 from branchwise.worlds.questions.wording.clauses import (
     About,
     Clause,
+    ClumsyError,
     Open,
     Phrase,
     UnclearError,
@@ -22,6 +23,7 @@ from branchwise.worlds.questions.wording.clauses import (
 from branchwise.worlds.questions.wording.descriptions import (
     Constraint,
     Description,
+    Either,
     Meets,
     Mentioned,
     NamedEntity,
@@ -54,6 +56,7 @@ _SINGULAR_OFTEN = 0.3
 _OR_MORE_OFTEN = 0.3
 _POSSESSIVE_OFTEN = 0.5
 _MOST_BESIDE = 2
+_MOST_TYPES = 2
 
 Place = tuple[Open, ...]
 """What is open where a phrase begins: the nouns that it is part of."""
@@ -102,8 +105,8 @@ class NounPhrases:
         counted = within is not None and within.at_least > 1
         if (rest and not (noun.of_people and of_places)) or (counted and not noun.of_people):
             return None
-        if any(map(self.words.kinds, rest)):
-            return None
+        if any(map(self.words.kinds, rest)) or not (noun.of_people or is_one(first, self.schema)):
+            return None  # "a setting of novels by X"
         plural = number == "plural"
         bare = in_number(role.before.removeprefix("the "), plural)
         clause = self.predicates.clause([first], "and", noun, role)
@@ -127,7 +130,7 @@ class NounPhrases:
     def _may_own(self, owner: Phrase, role: str) -> bool:
         name = owner.words
         plain = not name.endswith((")", "s", "x", "z")) and not name.startswith("the ")
-        fits = self._of_people(owner.name) or role.startswith("home ")
+        fits = self._of_people(owner.name) or role.startswith("home")
         return plain and fits and now_and_then(_POSSESSIVE_OFTEN, self.random)
 
     def noun(
@@ -139,13 +142,18 @@ class NounPhrases:
         if exceeds(described, self.schema):
             raise UnclearError
         noun, rest = noun_of(described.types, self.schema), list(described.parts)
+        if self.words.aloud and not noun.of_people and len(described.types) > _MOST_TYPES:
+            raise ClumsyError("a noun of many types")
         for part in described.parts:
             if kinds := self.words.kinds(part):
                 noun, rest = of_kind(noun, *kinds), [p for p in rest if p is not part]
                 break
         if others := covered(described, self.schema, within):
+            if self.words.aloud:
+                raise ClumsyError("a noun that covers other types")
             return noun.other_than([self.schema.types[name].plural for name in others]), rest
-        sides = [(p.relation, p.inverse) for p in rest if isinstance(p, Related)]
+        options = [o for p in rest for o in (p.options if isinstance(p, Either) else ((p,),))]
+        sides = [(p.relation, p.inverse) for o in options for p in o if isinstance(p, Related)]
         if within:
             sides.append((within.relation, within.inverse))
         verbs = (verb for side in sides for verb in self.words.verbs(*side))
@@ -188,10 +196,25 @@ class NounPhrases:
         of_many = "[" in verb.before + verb.after or verb.noun
         # Who was born in a city in X: nobody was born in several.
         only = part.inverse and self.schema.relations[part.relation].count[1] == 1
-        often = 1 if only else _SINGULAR_OFTEN
-        singular = now_and_then(often, self.random) and not of_many
+        singular = now_and_then(_SINGULAR_OFTEN, self.random) and not of_many
+        singular = singular or (only and not verb.noun)
         number = "any" if denied else "one" if singular else "plural"
         return self.phrase(part.to, number, part, place, called)
+
+    def named_first(self, part: Related, own: Open) -> tuple[str, str]:
+        """The other side, and apart from it the clause with the noun's pronoun, if it has one."""
+        if isinstance(part.to, NamedEntity):
+            return self.words.named(part), ""
+        assert isinstance(part.to, Description)
+        if is_one(part, self.schema):
+            return self.phrase(part.to, "the", place=(own,)).words, ""
+        words = self.phrase(part.to, "plural", part, (own,)).words
+        noun = self.noun(part.to, part)[0]
+        head, _, rest = words.partition(f" {noun.pronoun} ")
+        if rest and head != noun.plural:
+            head, rest = words, ""
+        count = f"at least {count_in_words(part.at_least)} " if part.at_least > 1 else ""
+        return f"{count}{head}", f"{noun.pronoun} {rest}" if rest else ""
 
     # Clauses around a noun.
 
@@ -267,6 +290,8 @@ class NounPhrases:
     ) -> Phrase | None:
         """All beside the noun, without a pronoun; None where it would not be clear."""
         about = replace(about, form="reduced")
+        if len([clause for clause in (*beside, *rest) if not clause.beside]) > _MOST_BESIDE:
+            return None
         try:
             made = self.beside(head, beside, about, place)
             last = beside[-1] if beside else None
@@ -288,27 +313,19 @@ class NounPhrases:
         about: About,
         place: Place,
     ) -> Phrase:
-        """ "won X, were born in Y and appeared in films by Z". A short denial comes before what is
-        long: "did not win X but appeared in films"."""
+        """ "won X, were born in Y but did not appear in films by Z"."""
         made, last = Phrase("", place), None
-        heavy = choice is not None or any(not clause.light for clause in clauses)
-        same = denial and clauses and clauses[-1].verb == denial.verb and denial.verb.preposition
-        denied_first = denial is not None and denial.light and heavy and not same
-        if denied_first and denial:
-            made, last = self._next(made, None, denial, about, "", place, denied=True), denial
         for number, clause in enumerate(clauses):
-            connector = "but" if number == 0 else "and"
-            more = number + 1 < len(clauses) or choice is not None
-            if last is not denial and number and more and len(clauses) > 2 and choice is None:
-                connector = ","
-            connector = connector if last else ""
+            more = number + 1 < len(clauses)
+            listed_on = number and more and len(clauses) > 2 and choice is None
+            connector = ("," if listed_on else "and") if last else ""
             made, last = self._next(made, last, clause, about, connector, place), clause
         if choice:
-            connector = "" if last is None else "but" if last is denial else "and"
+            connector = "" if last is None else "and"
             made = self._chosen(choice, about, place, made, connector)
-        if denial and not denied_first:
+        if denial:
             if choice:
-                raise UnclearError
+                raise ClumsyError("a denial beside alternatives")
             connector = "but" if last else ""
             made = self._next(made, last, denial, about, connector, place, denied=True)
         return made
@@ -322,9 +339,8 @@ class NounPhrases:
         connector: str,
         place: Place,
         denied: bool = False,
-        both: bool = False,
     ) -> Phrase:
-        """The words so far and one more clause; `both` was said before. Raises UnclearError."""
+        """The words so far and one more clause. Raises UnclearError."""
         own = about.opened(clause)
         inside = (*place, own)
         if last is not None and last.is_choice and about.form == "reduced":
@@ -336,11 +352,13 @@ class NounPhrases:
         if last is not None:
             before = next((o for o in made.edge[len(place) :]), None)
             assert before is not None
-            how = "finite" if both else joining(last, clause, made, before, self.schema, denied)
+            how = joining(last, clause, made, before, self.schema, denied)
         other = self._other(clause, inside, about.plural, denied)
-        if clause.years:
-            other = Phrase(f"{other.words} {clause.years}", other.edge)
         verb, plural = clause.verb, about.plural
+        if clause.years and clause.named:
+            other = Phrase(f"{other.words} {clause.years}", other.edge)
+        elif clause.years:  # born after 1989 in the home city of X
+            verb = replace(verb, before=f"{verb.before} {clause.years}")
         if clause.single:  # the birthplace of X, not birthplaces
             verb = replace(verb, before=verb.before.replace("[s]", ""))
         if how == "other side":
@@ -369,28 +387,18 @@ class NounPhrases:
         made: Phrase | None = None,
         connector: str = "",
     ) -> Phrase:
-        """ "either won X or both played for Y and were born in 1990"."""
-        firsts = [option[0].verb for option in choice.options]
-        if all(len(o) == 1 and o[0].verb == firsts[0] and not o[0].years for o in choice.options):
+        """ "either won X or played for Y"."""
+        verbs = [clause.verb for clause in choice.options]
+        if all(clause.verb == verbs[0] and not clause.years for clause in choice.options):
             return self._chosen_side(choice, about, place, made, connector)
-        alike = len({verb.form for verb in firsts}) == 1 and firsts[0].base == "be"
-        be = firsts[0].finite("", about.plural).split()[0] if alike else ""
-        reduced = about.form == "reduced"
-        options = []
-        phrase = Phrase("", place)
-        for option in choice.options:
-            phrase, last = Phrase("", place), None
-            for clause in option:
-                phrase = self._next(
-                    phrase, last, clause, about, "and" if last else "", place, both=True
-                )
-                last = clause
-            words = phrase.words
-            if alike and not reduced:
-                words = words.removeprefix(f"{be} ")
-            options.append(f"both {words}" if len(option) > 1 else words)
+        alike = len({verb.form for verb in verbs}) == 1 and verbs[0].base == "be"
+        start = verbs[0].finite("", about.plural).split()[0] if alike else ""
+        start = "" if about.form == "reduced" else start
+        phrase, options = Phrase("", place), []
+        for clause in choice.options:
+            phrase = self._next(Phrase("", place), None, clause, about, "", place)
+            options.append(phrase.words.removeprefix(f"{start} ") if start else phrase.words)
         either = f"either {', '.join(options[:-1])} or {options[-1]}"
-        start = "" if reduced else be
         if made and made.words:
             start = f"{made.words} {connector} {start}".strip()
         return replace(phrase, words=f"{start} {either}".strip())
@@ -399,10 +407,10 @@ class NounPhrases:
         self, choice: Choice, about: About, place: Place, made: Phrase | None, connector: str
     ) -> Phrase:
         """ "appeared either in X or in films by Y": one verb for all."""
-        verb = choice.options[0][0].verb
+        verb = choice.options[0].verb
         sides = []
         phrase = Phrase("", place)
-        for (clause,) in choice.options:
+        for clause in choice.options:
             phrase = self._other(clause, (*place, about.opened(clause)), about.plural)
             sides.append(" ".join(w for w in (verb.preposition, phrase.words) if w))
         bare = replace(verb, preposition="")

@@ -6,7 +6,12 @@ from typing import Literal
 
 from branchwise.kg.schema import Schema
 from branchwise.worlds.questions.plans import Amount, Holds, Years
-from branchwise.worlds.questions.wording.clauses import Clause, UnclearError, light_first
+from branchwise.worlds.questions.wording.clauses import (
+    Clause,
+    ClumsyError,
+    UnclearError,
+    light_first,
+)
 from branchwise.worlds.questions.wording.descriptions import (
     Constraint,
     Description,
@@ -27,16 +32,18 @@ from branchwise.worlds.questions.wording.vocabulary import (
     with_article,
 )
 
+_SHORT = 2  # the weight of an alternative: "signed to X", "in films by X"
+
 
 @dataclass(frozen=True)
 class Choice:
-    """ "either ... or ...": the options, each of one clause or two, the lighter first."""
+    """ "either ... or ...": the options, the lighter first."""
 
-    options: tuple[tuple[Clause, ...], ...]
+    options: tuple[Clause, ...]
 
     @property
     def reducible(self) -> bool:
-        return all(len(option) == 1 and option[0].reducible for option in self.options)
+        return all(clause.reducible for clause in self.options)
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class Predicates:
     @property
     def first(self) -> Clause | None:
         """One of those that can come first in a row."""
-        return (*self.clauses, self.choice.options[0][0] if self.choice else self.denial)[0]
+        return (*self.clauses, self.choice.options[0] if self.choice else self.denial)[0]
 
 
 class PredicateMaker:
@@ -98,16 +105,16 @@ class PredicateMaker:
         merged = [self.clause(group, "or", noun) for group in self._grouped(singles)]
         if len(singles) == len(either.options) and len(merged) == 1 and merged[0].light:
             return merged[0]
-        options: list[tuple[Clause, ...]] = [(clause,) for clause in merged]
         for option in either.options:
             if len(option) > 1:
-                made = [self.clause(g, "and", noun) for g in self._grouped(option)]
-                options.append(tuple(light_first(self._with_years(made))))
-        for clauses in options:
-            if len(clauses) > 2 or any(not clause.light for clause in clauses[:-1]):
-                raise UnclearError
-        options.sort(key=lambda clauses: (len(clauses), not all(c.light for c in clauses)))
-        return Choice(tuple(options))
+                grouped = [self.clause(g, "and", noun) for g in self._grouped(option)]
+                made = self._with_years(grouped)
+                if len(made) > 1 or len(made[0].parts) > 1:
+                    raise ClumsyError("an alternative of two clauses")
+                merged.extend(made)
+        if any(not clause.light and clause.weight > _SHORT for clause in merged):
+            raise ClumsyError("a long alternative")
+        return Choice(tuple(sorted(merged, key=lambda clause: (not clause.light, clause.weight))))
 
     @staticmethod
     def _same(first: Constraint, second: Constraint) -> bool:
@@ -197,6 +204,8 @@ class PredicateMaker:
     def _meeting(self, part: Meets, noun: Noun) -> Clause:
         value, said = self._words.value(part), self._words.said(part.relation)
         if statement := self._words.statement(part):
+            if self._words.aloud:
+                raise ClumsyError("an occupation that must be stated")
             return Clause((part,), "and", statement, alone=statement.base == "have")
         if said.kind and isinstance(part.condition, Holds):
             kind = of_kind(noun, said, [value])

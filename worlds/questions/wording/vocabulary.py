@@ -65,6 +65,11 @@ class Verb:
         return not self.base and self.before.startswith("the ") and self.preposition == "of"
 
     @property
+    def is_noun(self) -> bool:
+        """Whether it says what one is: "are the birthplaces of"."""
+        return self.base == "be" and self.before.startswith("the ")
+
+    @property
     def is_present(self) -> bool:
         return self.form in ("are", "have") or self.base == self.form
 
@@ -233,10 +238,12 @@ NameOf = Callable[[str], str]
 
 
 class Vocabulary:
-    """Words for relations and values; `random` chooses where a schema has several."""
+    """Words for relations and values; `random` chooses where a schema has several. `aloud`: for
+    questions, not for the steps of a plan, which are exact rather than fluent."""
 
     def __init__(self, schema: Schema, name: NameOf, random: Random) -> None:
         self._schema, self._name, self._random = schema, name, random
+        self.aloud = not isinstance(random, Plainest)
 
     def said(self, relation: str) -> Said:
         """How a relation is said. Raises InputError where the schema does not tell."""
@@ -290,6 +297,12 @@ class Vocabulary:
         phrases = map(Verb.read, declared.object if part.inverse else declared.subject)
         fit = [v for v in phrases if v.is_active and not (v.before or v.after or v.noun)]
         return self._random.choice(fit) if fit else None
+
+    def fronted(self, part: Related) -> Verb | None:
+        """What is said of the other side with a preposition that a question may begin with."""
+        verbs = [] if part.inverse else self.verbs(part.relation, True)
+        fit = (v for v in verbs if v.base == "be" and not (v.after or v.is_noun))
+        return next((v for v in fit if v.preposition in ("in", "of")), None)
 
     def other_types(self, part: Related) -> Types:
         """What may be at the other side of a relation."""
