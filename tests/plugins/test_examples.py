@@ -103,7 +103,7 @@ def test_the_disambiguation_page_finds_branches_that_searching_misses(
 ):
     base, pages = report(type_in, examples / "disambiguation.yaml", tmp_path / "out")
     assert pages["name"] == "tools: +disambiguation"
-    assert mean(pages, "strict_recall") > mean(base, "strict_recall") + 0.03
+    assert mean(pages, "strict_recall") > mean(base, "strict_recall") + 0.01
     assert mean(pages, "support_recall_all") > mean(base, "support_recall_all") + 0.1
     assert errors(pages)["branches"] < errors(base)["branches"]
     # It lists nothing for a question about one thing: there nothing changes.

@@ -361,7 +361,7 @@ def test_a_worker_that_would_answer_otherwise_is_refused_before_a_run_is_made(
 def test_a_place_where_there_is_no_ray_is_refused(
     system: System, question_file: Any, tmp_path: Path, place: str, complaint: str
 ) -> None:
-    with pytest.raises(InputError, match="^on: ") as error:
+    with pytest.raises(InputError, match=r"^on: ") as error:
         branchwise.run(str(question_file(1)), system, out=tmp_path / "R", on=place)
     assert complaint in str(error.value)
     assert not (tmp_path / "R").exists()
