@@ -77,20 +77,20 @@ EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
     (
         (
             Atomic(relation="author", inverse=True, entity="Q6"),
-            Filter(of=0, relation="published", condition=Years(first=1991)),
-            Filter(of=1, relation="novel_honour", condition=Holds(value="Q3")),
+            Filter(of=0, relation="novel_honour", condition=Holds(value="Q3")),
         ),
-        ("Which novels by Ellen Abadero published after 1990 won the Lindstrom Award?",),
+        ("Which novels by Ellen Abadero won the Lindstrom Award?",),
     ),
     (
         (
-            BY_VOSS, Join(of=0, relation="written_by"), BY_FALKFELD,
-            Join(of=2, relation="written_by"), Difference(of=1, other=3),
+            BY_VOSS, Atomic(relation="film_honour", inverse=True, entity="Q3"),
+            Difference(of=0, other=1),
         ),
-        (
-            "Who wrote the script of films directed by Mara Voss "
-            "but not of any film directed by Jorge Falkfeld?",
-        ),
+        ("Which films directed by Mara Voss did not win the Lindstrom Award?",),
+    ),
+    (
+        (BY_VOSS, Join(of=0, relation="written_by")),
+        ("Who wrote scripts for films directed by Mara Voss?",),
     ),
     (
         (
@@ -121,8 +121,8 @@ EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
         ("Which goalkeepers played for Redbrook Albion?",),
     ),
     (
-        (BY_VOSS, Filter(of=0, relation="runtime", condition=Amount(least=120))),
-        ("Which films at least 120 minutes long did Mara Voss direct?",),
+        (BY_VOSS, Filter(of=0, relation="runtime", condition=Amount(most=120))),
+        ("Which films no longer than 120 minutes did Mara Voss direct?",),
     ),
     (  # a person has one place of birth
         (
@@ -144,7 +144,7 @@ EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
         ),
         (
             "Who wrote the music for "
-            "films either directed by Mara Voss or produced by Jorge Falkfeld?",
+            "films that were either directed by Mara Voss or produced by Jorge Falkfeld?",
         ),
     ),
     ((Atomic(relation="members", entity="Q4"),), ("Which musicians played in Redbrook Albion?",)),
@@ -157,16 +157,10 @@ def test_a_plan_is_said_so(said, steps, questions):
     assert {*questions} <= said(*steps)
 
 
-@pytest.mark.slow
-def test_both_is_said_of_two_names_alone(said: Callable[..., set[str]]) -> None:
-    """One film may be by Voss and by Falkfeld: "both" would seem to ask for two."""
+def test_two_descriptions_under_one_verb_are_refused(said: Callable[..., set[str]]) -> None:
     by_both = (BY_VOSS, Join(of=0, relation="cast"), BY_FALKFELD, Join(of=2, relation="cast"))
-    questions = said(*by_both, Intersection(of=1, other=3))
-    assert (
-        "Which actors appeared in films directed by Mara Voss "
-        "and in films directed by Jorge Falkfeld?"
-    ) in questions
-    assert not any(re.search(r"\bboth\b", question) for question in questions)
+    with pytest.raises(RejectedError, match="same verb"):
+        said(*by_both, Intersection(of=1, other=3))
 
 
 LYRICISTS = Atomic(relation="lyrics_by", entity="Q8")
@@ -259,24 +253,36 @@ def test_an_alternative_of_two_clauses_is_refused(said: Callable[..., set[str]])
 def test_counts_nest(said: Callable[..., set[str]]) -> None:
     often = GroupBy(of=0, relation="cast", at_least=3)
     assert (
-        "In which cities were actors born who appeared in at least three films "
+        "Which cities are the birthplaces of actors who appeared in at least three films "
         "directed by Mara Voss?"
     ) in said(BY_VOSS, often, Join(of=1, relation="birthplace"))
 
 
-def test_what_no_denial_says_is_excluded(said: Callable[..., set[str]]) -> None:
-    founded = [Atomic(relation="founded_by", inverse=True, entity=e) for e in ("Q1", "Q2")]
-    early = Filter(of=1, relation="company_founded", condition=Years(last=1949))
-    assert (
-        "Which companies were founded by Mara Voss, excluding those founded by Jorge Falkfeld "
-        "before 1950?"
-    ) in said(*founded, early, Difference(of=0, other=2))
-
-
-def test_an_exclusion_of_two_clauses_is_refused(said: Callable[..., set[str]]) -> None:
+def test_an_exclusion_is_refused(said: Callable[..., set[str]]) -> None:
     long_ones = Filter(of=1, relation="runtime", condition=Amount(least=120))
-    with pytest.raises(RejectedError, match="exclusion of two"):
+    with pytest.raises(RejectedError, match="an exclusion"):
         said(BY_VOSS, BY_FALKFELD, long_ones, Difference(of=0, other=2))
+
+
+def test_a_denial_inside_a_description_is_refused(said: Callable[..., set[str]]) -> None:
+    honoured = Atomic(relation="film_honour", inverse=True, entity="Q3")
+    denied = Difference(of=0, other=1)
+    with pytest.raises(RejectedError, match="inside a description"):
+        said(BY_VOSS, honoured, denied, Join(of=2, relation="cast"))
+
+
+def test_unlike_alternatives_are_refused(said: Callable[..., set[str]]) -> None:
+    honoured = Atomic(relation="film_honour", inverse=True, entity="Q3")
+    with pytest.raises(RejectedError, match="unlike predicates"):
+        said(BY_VOSS, honoured, Union(of=0, other=1))
+
+
+def test_an_amount_before_an_adjective_takes_another_verb_or_none(said) -> None:
+    questions = said(BY_VOSS, Filter(of=0, relation="runtime", condition=Amount(least=120)))
+    assert questions == {"Which films directed by Mara Voss run for at least 120 minutes?"}
+    tall = Filter(of=0, relation="height", condition=Amount(least=180))
+    with pytest.raises(RejectedError, match="before an adjective"):
+        said(Atomic(relation="played_for", inverse=True, entity="Q4"), tall)
 
 
 @pytest.mark.slow
@@ -311,8 +317,8 @@ def test_the_pronoun_comes_again_where_two_nouns_could_be_meant(said) -> None:
         assert re.search(r"\bwho (won|died) .* and who (won|died) ", question), question
 
 
-def test_three_conditions_on_a_noun_that_could_be_another_are_refused(said) -> None:
-    with pytest.raises(RejectedError, match="leave it open"):
+def test_three_conditions_on_a_noun_are_refused(said: Callable[..., set[str]]) -> None:
+    with pytest.raises(RejectedError, match="three clauses"):
         said(LAUREATES, LATE, PHYSICISTS, Join(of=2, relation="advisor", inverse=True))
 
 
@@ -372,7 +378,7 @@ def test_every_relation_of_a_world_can_be_said(schema: Schema) -> None:
     worder = Grammar(schema, 1)
     for name in schema.relations:
         if name != "instance_of":
-            assert worder.sayable(name, True), name
+            assert worder.sayable(name, True) == (name != "capital"), name  # said as a role alone
             assert worder.sayable(name, False), name
     assert not worder.sayable("instance_of")
 

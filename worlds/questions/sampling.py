@@ -59,7 +59,7 @@ _SHAPES = (
     "AJFAJDF AJFAJFD AJFAJFI AJFAFDJ AJAFUAD AAUJFAD AAIJFAD AAUAJDF AFJAFJI AFAUJFF AJJFAJI",
     "AJFAJFDF AJFAJFDJ AJFAJFIF AAUJFAJD AAUJFAFD AAUFJAFD AAUAFDJF AAIJFAJD AJFAFUAD AFAUJFAD",
 )
-_SHARES = {True: (14, 32, 30, 15, 6, 2, 1), False: (6, 17, 32, 26, 12, 4, 3)}
+_SHARES = {True: (8, 20, 30, 22, 12, 5, 3), False: (4, 12, 26, 28, 16, 8, 6)}
 """Of shapes of two steps, three, and so on, where a focus is ambiguous and where it is not."""
 
 

@@ -111,6 +111,10 @@ class Lexicon:
                     slot = "entity" if relation.object else relation.value_kind
                     for form in self._forms(phrase):
                         found.setdefault((slot, *form), set()).add((name, subjects))
+                    # "no longer than {} minutes", of "{} minutes long"
+                    if measure := re.fullmatch(r"are \{\} (\w+) (\w+)", phrase):
+                        for form in self._forms(f"are no {measure[2]}er than {{}} {measure[1]}"):
+                            found.setdefault(("most", *form), set()).add((name, subjects))
             self._learn_kinds(name)
         for (slot, form, before, after, noun, be), sides in found.items():
             both = frozenset(sides)

@@ -57,15 +57,10 @@ class QuestionReader(Lexicon):
                     asked = Noun(head.types, (*head.parts, *beside, *parts))
                     if stop == end:
                         found.add(asked)
-                    elif self.words[stop : stop + 2] == (",", "excluding"):
-                        for taken, close in self.noun(stop + 2, head.types):
-                            if close == end:
-                                parts_ = (*asked.parts, Not((Kind(taken.types), *taken.parts)))
-                                found.add(Noun(asked.types, parts_))
         return found
 
     def _where(self) -> Iterator[tuple[Noun, int]]:
-        """ "In which cities were actors born who won X"."""
+        """ "In which cities were the founders of X born"."""
         for head, start in self._head(2):
             for beside, at in [((), start), *self.mods(start, head.types)]:
                 for pattern in self.patterns["finite"]:
@@ -82,12 +77,6 @@ class QuestionReader(Lexicon):
                             continue
                         stop += len(said)
                         yield Noun(head.types, (*head.parts, *beside, *parts)), stop
-                        (part,) = parts if len(parts) == 1 else (None,)
-                        if isinstance(part, Rel) and isinstance(part.to, Noun):
-                            for more, close in self._relative(stop, part.to.types):
-                                to = replace(part.to, parts=(*part.to.parts, *more))
-                                one = replace(part, to=to)
-                                yield Noun(head.types, (*head.parts, *beside, one)), close
 
     def _is(self, at: int, *words: str) -> bool:
         return self.words[at : at + len(words)] == words
@@ -217,6 +206,8 @@ class QuestionReader(Lexicon):
         elif two[0] in ("after", "before") and dated and near:
             bound = {low: value[0] + 1} if two[0] == "after" else {high: value[0] - 1}
             yield kind(**bound), at + 2
+        elif pattern.slot == "most" and re.match(number, words[at]):
+            yield Amount(most=value[0]), at + 1
         elif two in (("at", "least"), ("at", "most")) and value and not dated:
             yield kind(**{low if two[1] == "least" else high: value[0]}), at + 3
 

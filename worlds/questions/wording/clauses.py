@@ -20,7 +20,7 @@ from typing import Literal
 
 from branchwise.kg.schema import Schema
 from branchwise.worlds.questions.drafts import RejectedError, Types
-from branchwise.worlds.questions.wording.descriptions import Meets, Related, may_hold
+from branchwise.worlds.questions.wording.descriptions import Description, Meets, Related, may_hold
 from branchwise.worlds.questions.wording.vocabulary import Noun, Verb
 
 Form = Literal["main", "relative", "reduced"]
@@ -102,6 +102,14 @@ class Clause:
     @property
     def is_choice(self) -> bool:
         return self.word == "or" and len(self.parts) > 1
+
+    @property
+    def is_of_many(self) -> bool:
+        """Whether the other side is in the plural."""
+        part = self.parts[0]
+        if isinstance(part, Meets) or self.named:
+            return len(self.parts) > 1 and self.word == "and"
+        return not self.single and (isinstance(part.to, Description) or part.at_least > 1)
 
     def may_be_said_of(self, types: Types, schema: Schema) -> bool:
         return any(all(may_hold(part, name, schema) for part in self.parts) for name in types)

@@ -31,11 +31,11 @@ from branchwise.worlds.questions.wording.descriptions import (
     is_single,
 )
 from branchwise.worlds.questions.wording.noun_phrases import NounPhrases
-from branchwise.worlds.questions.wording.vocabulary import Noun, Plainest, Verb
+from branchwise.worlds.questions.wording.predicates import is_one
+from branchwise.worlds.questions.wording.vocabulary import Plainest, Verb
 
 MOST_WORDS = 28
 ENOUGH_WORDS = 16
-_SHORT = 8  # words between a verb and its participle: "were actors in X born"
 _DEEPEST = 2
 _GENITIVES = re.compile(r"\bof [a-z ]*\bof [a-z ]*\bof\b")
 _JOINING = frozenset(["and", "but", "or", "not", "who", "that", "are", "is", "were", "was"])
@@ -49,20 +49,21 @@ class _Question:
         self._asked, self._phrases, self._random = asked, phrases, phrases.random
         self._noun, rest = phrases.noun(asked)
         self._said = phrases.predicates(rest, self._noun)
+        self._phrases.check_denial(self._said)
 
     def text(self) -> str:
         said, noun = self._said, self._noun
         frames: list[tuple[Callable[[], str], int]] = [(self._which, 4)]
-        if not said.excluded and not said.denial and not said.choice and (did := self._did()):
+        if not said.denial and not said.choice and (did := self._did()):
             frames.append((lambda: did, 3))
         # What they did may say who they are: those who directed a film are directors.
         active = any(clause.verb.is_active for clause in said.clauses)
         is_plain = noun.general or (active and not noun.plain)
-        if noun.of_people and is_plain and len(said.clauses) + bool(said.choice) < 3:
+        if noun.of_people and is_plain:
             frames.append((self._who, 2))
         chosen, weights = zip(*frames, strict=True)
         frame: Callable[[], str] = self._random.choices(chosen, weights)[0]
-        return f"{frame()}{self._excluding()}?"
+        return f"{frame()}?"
 
     def _which(self) -> str:
         """ "Which films directed by X won the award?": short things beside the noun."""
@@ -85,7 +86,7 @@ class _Question:
         """ "In which cities were actors in X born", "Of which country is X a citizen"; or ""."""
         said = self._said
         part = main[0].parts[0] if len(main) == 1 else None
-        if not isinstance(part, Related) or said.choice or said.denial or said.excluded:
+        if not isinstance(part, Related) or said.choice or said.denial:
             return ""
         phrases = self._phrases
         verb = phrases.words.fronted(part)
@@ -94,19 +95,17 @@ class _Question:
         if verb.preposition == "of" and not isinstance(part.to, NamedEntity):
             return ""
         about = self._about()
-        other, rest = phrases.named_first(part, about.opened(main[0]))
-        one = isinstance(part.to, NamedEntity) or is_single(part.to, phrases.schema)
-        fits = len(other.split()) <= _SHORT if verb.before else one
-        if not fits or (rest and not main[0].verb.is_noun):
+        one = is_one(part, phrases.schema)
+        if not main[0].light or not (one or verb.before):
             return ""
+        other = phrases.named_first(part, about.opened(main[0]))
         asked = self._noun.in_number("the").removeprefix("the ")
         if not is_single(self._asked, phrases.schema):
             asked = self._noun.plural
         subject = phrases.beside(asked, beside, about, ()).words
         words_of = replace(verb, preposition="").finite("", plural=not one)
         be, _, before = words_of.partition(" ")
-        words = (f"{verb.preposition.title()} which {subject} {be} {other}", before, rest)
-        return " ".join(word for word in words if word)
+        return f"{verb.preposition.title()} which {subject} {be} {other} {before}".strip()
 
     def _about(self, plural: bool = True) -> About:
         return About(self._noun, self._asked.types, plural, "main")
@@ -132,34 +131,6 @@ class _Question:
             words = (verb.auxiliary(plural=False), name, verb.base, verb.preposition)
             return f"Which {subject.words} {' '.join(word for word in words if word)}"
         return ""
-
-    def _excluding(self) -> str:
-        """ ", excluding novels by X set in Y": what no denial says."""
-        if not (excluded := self._said.excluded):
-            return ""
-        if _mentions(self._asked, set(self._asked.types)):
-            raise UnclearError
-        taken_away = self._phrases.predicates(excluded, self._noun)
-        if len(taken_away.clauses) > 1 or taken_away.choice or taken_away.denial:
-            raise ClumsyError("an exclusion of two clauses")
-        taken = replace(self._asked, parts=excluded)
-        nested = any(
-            isinstance(p, Related) and isinstance(p.to, Description) for p in self._asked.parts
-        )
-        kinds = any(map(self._phrases.words.kinds, excluded))
-        those = Noun("those", "that", self._noun.of_people)
-        called = None if nested or kinds else those
-        return f", excluding {self._phrases.phrase(taken, called=called).words}"
-
-
-def _mentions(described: Description, types: set[str]) -> bool:
-    """Whether another noun of these types stands in the words."""
-    nested = [p.to for p in described.parts if isinstance(p, Related)]
-    return any(
-        types & set(inner.types) or _mentions(inner, types)
-        for inner in nested
-        if isinstance(inner, Description)
-    )
 
 
 def _steps(plan: Plan, schema: Schema, name: Callable[[str], str]) -> Iterator[str]:

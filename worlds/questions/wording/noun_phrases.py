@@ -201,30 +201,24 @@ class NounPhrases:
         number = "any" if denied else "one" if singular else "plural"
         return self.phrase(part.to, number, part, place, called)
 
-    def named_first(self, part: Related, own: Open) -> tuple[str, str]:
-        """The other side, and apart from it the clause with the noun's pronoun, if it has one."""
+    def named_first(self, part: Related, own: Open) -> str:
+        """The other side, where it comes before the verb: "were the founders of X born"."""
         if isinstance(part.to, NamedEntity):
-            return self.words.named(part), ""
+            return self.words.named(part)
         assert isinstance(part.to, Description)
         if is_one(part, self.schema):
-            return self.phrase(part.to, "the", place=(own,)).words, ""
-        words = self.phrase(part.to, "plural", part, (own,)).words
-        noun = self.noun(part.to, part)[0]
-        head, _, rest = words.partition(f" {noun.pronoun} ")
-        if rest and head != noun.plural:
-            head, rest = words, ""
-        count = f"at least {count_in_words(part.at_least)} " if part.at_least > 1 else ""
-        return f"{count}{head}", f"{noun.pronoun} {rest}" if rest else ""
+            return self.phrase(part.to, "the", place=(own,)).words
+        return self.phrase(part.to, "plural", part, (own,)).words
 
     # Clauses around a noun.
 
     def _modified(self, head: str, about: About, said: Predicates, place: Place) -> Phrase:
         """The noun with all its clauses: short ones beside it, the rest after its pronoun."""
-        if said.excluded:
-            raise UnclearError
+        if said.denial:
+            raise ClumsyError("a denial inside a description")
         beside, rest = self.split(said)
-        items = len(rest) + bool(said.choice) + bool(said.denial)
-        only = (*rest, said.choice, said.denial)
+        items = len(rest) + bool(said.choice)
+        only = (*rest, said.choice)
         alone = any(clause.alone for clause in (*beside, *rest)) and beside
         short = items == 1 and not alone and all(item is None or item.reducible for item in only)
         if short and (made := self._reduced(head, beside, rest, said, about, place)) is not None:
@@ -245,8 +239,13 @@ class NounPhrases:
         if first:  # "students of scientists who ...": students or scientists?
             reduced = [o for o in place if o.form == "reduced"]
             self._check_around(first, [o for o in reduced if o.pronoun == about.noun.pronoun])
-        verbs = self.verb_phrase(rest, said.choice, said.denial, about, place)
+        verbs = self.verb_phrase(rest, said.choice, None, about, place)
         return verbs.after(f"{phrase.words} {about.noun.pronoun}")
+
+    def check_denial(self, said: Predicates) -> None:
+        """Raises ClumsyError for a denial after more than one short clause."""
+        if said.denial and (said.choice or any(not clause.light for clause in said.clauses)):
+            raise ClumsyError("a denial after a long clause")
 
     def _check_around(self, clause: Clause, nouns: Sequence[Open]) -> None:
         if any(clause.may_be_said_of(noun.types, self.schema) for noun in nouns):
@@ -296,10 +295,7 @@ class NounPhrases:
             made = self.beside(head, beside, about, place)
             last = beside[-1] if beside else None
             if said.choice:
-                return None if beside else self._chosen(said.choice, about, place).after(head)
-            if denial := said.denial:
-                connector = "but" if last else ""
-                return self._next(made, last, denial, about, connector, place, denied=True)
+                return None  # "that either won X or featured Y"
             connector = "and" if last and not last.beside else ""
             return self._next(made, last, rest[0], about, connector, place)
         except UnclearError:
@@ -324,8 +320,6 @@ class NounPhrases:
             connector = "" if last is None else "and"
             made = self._chosen(choice, about, place, made, connector)
         if denial:
-            if choice:
-                raise ClumsyError("a denial beside alternatives")
             connector = "but" if last else ""
             made = self._next(made, last, denial, about, connector, place, denied=True)
         return made
@@ -355,6 +349,8 @@ class NounPhrases:
             how = joining(last, clause, made, before, self.schema, denied)
         other = self._other(clause, inside, about.plural, denied)
         verb, plural = clause.verb, about.plural
+        if verb.is_active:  # the script of a film, scripts for films
+            verb = replace(verb, before=in_number(verb.before, clause.is_of_many and not denied))
         if clause.years and clause.named:
             other = Phrase(f"{other.words} {clause.years}", other.edge)
         elif clause.years:  # born after 1989 in the home city of X
@@ -389,11 +385,8 @@ class NounPhrases:
     ) -> Phrase:
         """ "either won X or played for Y"."""
         verbs = [clause.verb for clause in choice.options]
-        if all(clause.verb == verbs[0] and not clause.years for clause in choice.options):
-            return self._chosen_side(choice, about, place, made, connector)
         alike = len({verb.form for verb in verbs}) == 1 and verbs[0].base == "be"
         start = verbs[0].finite("", about.plural).split()[0] if alike else ""
-        start = "" if about.form == "reduced" else start
         phrase, options = Phrase("", place), []
         for clause in choice.options:
             phrase = self._next(Phrase("", place), None, clause, about, "", place)
@@ -402,21 +395,3 @@ class NounPhrases:
         if made and made.words:
             start = f"{made.words} {connector} {start}".strip()
         return replace(phrase, words=f"{start} {either}".strip())
-
-    def _chosen_side(
-        self, choice: Choice, about: About, place: Place, made: Phrase | None, connector: str
-    ) -> Phrase:
-        """ "appeared either in X or in films by Y": one verb for all."""
-        verb = choice.options[0].verb
-        sides = []
-        phrase = Phrase("", place)
-        for clause in choice.options:
-            phrase = self._other(clause, (*place, about.opened(clause)), about.plural)
-            sides.append(" ".join(w for w in (verb.preposition, phrase.words) if w))
-        bare = replace(verb, preposition="")
-        either = f"either {', '.join(sides[:-1])} or {sides[-1]}"
-        words = (
-            bare.reduced(either) if about.form == "reduced" else bare.finite(either, about.plural)
-        )
-        before = f"{made.words} {connector}" if made and made.words else ""
-        return replace(phrase, words=f"{before} {words}".strip())

@@ -32,7 +32,7 @@ from branchwise.worlds.questions.wording.vocabulary import (
     with_article,
 )
 
-_SHORT = 2  # the weight of an alternative: "signed to X", "in films by X"
+_MOST_CLAUSES = 2
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class Predicates:
-    """All that is said of a noun: clauses, a choice, what is denied, and what is taken away."""
+    """All that is said of a noun: clauses, a choice, and what is denied."""
 
     clauses: tuple[Clause, ...]
     choice: Choice | None
     denial: Clause | None
-    excluded: tuple[Constraint, ...]
 
     @property
     def first(self) -> Clause | None:
@@ -72,14 +71,11 @@ class PredicateMaker:
     def __call__(self, parts: Iterable[Constraint], noun: Noun) -> Predicates:
         """Raises UnclearError for more than one choice, and for things denied by several verbs."""
         positive, choices, denied = [], [], []
-        excluded: list[Constraint] = []
         for part in parts:
             if isinstance(part, Except) and part.is_plain:
                 denied.append(part.parts[0])
             elif isinstance(part, Except):
-                if excluded:
-                    raise UnclearError
-                excluded.extend(part.parts)
+                raise ClumsyError("an exclusion")
             elif isinstance(part, Either):
                 choices.append(part)
             else:
@@ -97,7 +93,12 @@ class PredicateMaker:
         denials = [self.clause(group, "or", noun) for group in self._grouped(denied)]
         if len(denials) > 1:
             raise UnclearError
-        return Predicates(tuple(light_first(clauses)), choice, (*denials, None)[0], tuple(excluded))
+        if self._words.aloud and len(clauses) + bool(choice) + bool(denials) > _MOST_CLAUSES:
+            raise ClumsyError("three clauses about a noun")
+        related = [c.parts[0] for c in clauses if isinstance(c.parts[0], Related)]
+        if len({(part.relation, part.inverse) for part in related}) < len(related):
+            raise ClumsyError("a description beside another of the same verb")
+        return Predicates(tuple(light_first(clauses)), choice, (*denials, None)[0])
 
     def _choice(self, either: Either, noun: Noun) -> Choice | Clause:
         """Names that one verb joins are one clause: directed by X or Y."""
@@ -112,8 +113,10 @@ class PredicateMaker:
                 if len(made) > 1 or len(made[0].parts) > 1:
                     raise ClumsyError("an alternative of two clauses")
                 merged.extend(made)
-        if any(not clause.light and clause.weight > _SHORT for clause in merged):
+        if len(merged) > 2 or not all(clause.light for clause in merged):
             raise ClumsyError("a long alternative")
+        if not all(c.verb.is_active for c in merged) and {c.verb.form for c in merged} != {"were"}:
+            raise ClumsyError("alternatives of unlike predicates")
         return Choice(tuple(sorted(merged, key=lambda clause: (not clause.light, clause.weight))))
 
     @staticmethod
@@ -149,6 +152,8 @@ class PredicateMaker:
         if isinstance(first, Meets):
             return self._meeting(first, noun)
         named = self._names(parts)
+        if self._words.aloud and not verb and not self._words.said(first.relation).subject:
+            raise ClumsyError("a role outside of a noun phrase")
         verb = verb or self._verb(first, noun, not named)
         beside = self._words.beside(first.relation, first.inverse)
         if noun.of_people and noun.plural not in self._people:
@@ -213,6 +218,16 @@ class PredicateMaker:
             return Clause((part,), "and", Verb("be", "are", either, "", ""))
         verb = self._words.verb(part.relation, True, noun)
         alone = isinstance(part.condition, Amount) or verb.base == "have"
+        if isinstance(part.condition, Amount) and verb.measures and self._words.aloud:
+            others = [
+                v for v in self._words.verbs(part.relation, True) if v.base and not v.measures
+            ]
+            if part.condition.least is None:  # no longer than 90 minutes
+                verb, value = verb.compared(), value.removeprefix("at most ")
+            elif others:
+                verb = others[0]
+            else:
+                raise ClumsyError("an amount before an adjective")
         return Clause((part,), "and", verb, alone=alone, value=value)
 
 

@@ -70,6 +70,16 @@ class Verb:
         return self.base == "be" and self.before.startswith("the ")
 
     @property
+    def measures(self) -> bool:
+        """Whether an adjective follows an amount: "are {} minutes long"."""
+        return self.base == "be" and " " in self.after
+
+    def compared(self) -> "Verb":
+        """ "are no longer than {} minutes", of "are {} minutes long"."""
+        unit, _, adjective = self.after.rpartition(" ")
+        return replace(self, before=f"no {adjective}er than", after=unit)
+
+    @property
     def is_present(self) -> bool:
         return self.form in ("are", "have") or self.base == self.form
 
