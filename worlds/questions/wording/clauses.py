@@ -139,7 +139,9 @@ def joining(
     fitting = [o for o in others if new.may_be_said_of(o.types, schema)]
     same_verb = last.verb == new.verb and not (last.is_choice or last.years or new.verb.noun)
     same_verb = same_verb and (denied or not new.is_choice)
-    if same_verb and not new.verb.after and (new.verb.preposition or (last.named and new.named)):
+    # A preposition comes again; without one nothing else may belong to the verb.
+    bare = not new.verb.before and last.named and new.named
+    if same_verb and not new.verb.after and (new.verb.preposition or bare):
         alike = (o for o in others if o.verb.preposition == new.verb.preposition)
         if not any(set(o.others) & set(new.others) for o in alike):
             return "other side"

@@ -31,12 +31,18 @@ from branchwise.worlds.questions.wording.descriptions import (
     is_single,
 )
 from branchwise.worlds.questions.wording.noun_phrases import NounPhrases
-from branchwise.worlds.questions.wording.predicates import is_one
+from branchwise.worlds.questions.wording.predicates import MOST_CLAUSES, is_one
 from branchwise.worlds.questions.wording.vocabulary import Plainest, Verb
 
 MOST_WORDS = 28
 ENOUGH_WORDS = 16
 _DEEPEST = 2
+_FAR_PLACES = re.compile(
+    r"countr(?:y|ies) (?:containing|home|with (?:at|two|three|four|citizens)|of citizenship of)"
+    r"|\bcontain [a-z ]*cities\b|\bin a (?:city|country) (?:that|in)\b|\bborn in the setting\b"
+    r"|\bhome to an? \w+ \w+ that\b|league played in\b"
+    r"|\b(?:founded|started) .*\b(?:founded|established) (?:before|after|between)\b"
+)
 _GENITIVES = re.compile(r"\bof [a-z ]*\bof [a-z ]*\bof\b")
 _JOINING = frozenset(["and", "but", "or", "not", "who", "that", "are", "is", "were", "was"])
 _DRAWS = 4
@@ -59,7 +65,7 @@ class _Question:
         # What they did may say who they are: those who directed a film are directors.
         active = any(clause.verb.is_active for clause in said.clauses)
         is_plain = noun.general or (active and not noun.plain)
-        if noun.of_people and is_plain:
+        if noun.of_people and is_plain and len(said.clauses) <= MOST_CLAUSES:
             frames.append((self._who, 2))
         chosen, weights = zip(*frames, strict=True)
         frame: Callable[[], str] = self._random.choices(chosen, weights)[0]
@@ -72,6 +78,8 @@ class _Question:
         same = said.denial and beside and beside[-1].verb == said.denial.verb
         if not main and not said.choice and (same or not said.denial):
             beside, main = beside[:-1], beside[-1:]
+        if len(main) > MOST_CLAUSES:
+            raise ClumsyError("three clauses about a noun")
         if not beside and noun.general:
             return self._who()
         if not main and not said.choice and not said.denial:
@@ -217,11 +225,16 @@ class Grammar:
         won by X"; and for a row of genitives."""
         if _GENITIVES.search(text):
             raise ClumsyError("a row of genitives")
+        if _FAR_PLACES.search(text):
+            raise ClumsyError("a place told by what is in it")
         words = text.replace(",", " ,").split()
         passive = {word for word, after in pairwise(words) if after == "by"}
         active = {word for word, after in pairwise(words) if after != "by"}
         if passive & active & self._verbs:
             raise ClumsyError("repeats a verb")
+        verbs = self._verbs | _JOINING | {"have", "has"}
+        if sum(before == "and" and word in verbs for before, word in pairwise(words)) > 1:
+            raise ClumsyError("two rows of clauses")
         for place, (before, word) in enumerate(pairwise(words)):
             if before in _JOINING and word in self._verbs and word in words[:place]:
                 raise ClumsyError("repeats a verb")

@@ -32,6 +32,7 @@ from branchwise.worlds.questions.wording.descriptions import (
     exceeds,
 )
 from branchwise.worlds.questions.wording.predicates import (
+    MOST_CLAUSES,
     Choice,
     PredicateMaker,
     Predicates,
@@ -115,7 +116,7 @@ class NounPhrases:
             other = replace(self._other(clause, inside, plural), edge=place)
         except UnclearError:
             return None
-        if not rest and number == "the" and other.name and self._may_own(other, bare):
+        if not rest and number == "the" and other.name and self._may_own(other):
             return replace(other, words=f"{other.words}'s {bare}", name=described.types)
         role_noun = Noun(f"{bare} of {other.words}", f"{bare} of {other.words}", noun.of_people)
         head = role_noun.in_number(number)
@@ -127,11 +128,11 @@ class NounPhrases:
         about = About(role_noun, described.types, plural, "relative")
         return self._modified(head, about, self.predicates(rest, role_noun), place)
 
-    def _may_own(self, owner: Phrase, role: str) -> bool:
+    def _may_own(self, owner: Phrase) -> bool:
         name = owner.words
         plain = not name.endswith((")", "s", "x", "z")) and not name.startswith("the ")
-        fits = self._of_people(owner.name) or role.startswith("home")
-        return plain and fits and now_and_then(_POSSESSIVE_OFTEN, self.random)
+        fits = plain and self._of_people(owner.name)
+        return fits and now_and_then(_POSSESSIVE_OFTEN, self.random)
 
     def noun(
         self, described: Description, within: Related | None = None, called: Noun | None = None
@@ -216,6 +217,8 @@ class NounPhrases:
         """The noun with all its clauses: short ones beside it, the rest after its pronoun."""
         if said.denial:
             raise ClumsyError("a denial inside a description")
+        if self.words.aloud and len(said.clauses) > MOST_CLAUSES:
+            raise ClumsyError("three clauses about a noun")
         beside, rest = self.split(said)
         items = len(rest) + bool(said.choice)
         only = (*rest, said.choice)
@@ -347,6 +350,13 @@ class NounPhrases:
             before = next((o for o in made.edge[len(place) :]), None)
             assert before is not None
             how = joining(last, clause, made, before, self.schema, denied)
+            if (
+                denied
+                and how != "other side"
+                and clause.verb.is_active
+                and last.verb == clause.verb
+            ):
+                raise ClumsyError("repeats a verb")  # "founded X or Y but did not found Z"
         other = self._other(clause, inside, about.plural, denied)
         verb, plural = clause.verb, about.plural
         if verb.is_active:  # the script of a film, scripts for films

@@ -32,7 +32,7 @@ from branchwise.worlds.questions.wording.vocabulary import (
     with_article,
 )
 
-_MOST_CLAUSES = 2
+MOST_CLAUSES = 2  # in a row
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,19 @@ class PredicateMaker:
         denials = [self.clause(group, "or", noun) for group in self._grouped(denied)]
         if len(denials) > 1:
             raise UnclearError
-        if self._words.aloud and len(clauses) + bool(choice) + bool(denials) > _MOST_CLAUSES:
-            raise ClumsyError("three clauses about a noun")
+        if self._words.aloud:
+            self._check_many(clauses, bool(choice) + len(denials))
         related = [c.parts[0] for c in clauses if isinstance(c.parts[0], Related)]
         if len({(part.relation, part.inverse) for part in related}) < len(related):
             raise ClumsyError("a description beside another of the same verb")
         return Predicates(tuple(light_first(clauses)), choice, (*denials, None)[0])
+
+    @staticmethod
+    def _check_many(clauses: Sequence[Clause], others: int) -> None:
+        """Raises ClumsyError for too many clauses: three, if not all are short and positive."""
+        short = not others and all(clause.light for clause in clauses)
+        if len(clauses) + others > MOST_CLAUSES + short:
+            raise ClumsyError("three clauses about a noun")
 
     def _choice(self, either: Either, noun: Noun) -> Choice | Clause:
         """Names that one verb joins are one clause: directed by X or Y."""
