@@ -51,7 +51,7 @@ def test_a_study_replays_its_base(recorded, type_in):
     study = {
         "name": "again",
         "questions": "q.jsonl",
-        "base": {"model": "replay:R", "corpus": "C", "tools": ["local_retriever"]},
+        "base": {"model": "replay:R", "corpus": "C"},
         "factors": {"model": ["replay:R", "offline"]},
     }
     (recorded / "s.yaml").write_text(yaml.safe_dump(study))

@@ -41,7 +41,7 @@ def test_a_corpus_that_moved_is_found_and_another_is_refused(
     (tmp_path / "C").rename(tmp_path / "moved")
     with pytest.raises(InputError, match="no longer exists") as refused:
         resume(made.path)
-    assert "--corpus DIR" in str(refused.value.remedy)
+    assert "corpus=DIR" in str(refused.value.remedy)
     resume(made.path, corpus=tmp_path / "moved")
 
     other = tmp_path / "other.jsonl"

@@ -109,11 +109,11 @@ def test_modules_of_a_run_may_have_moved_and_others_are_refused(chat_server, run
     assert made.state.failed == 1
     here.stop()
     try:
-        with pytest.raises(InputError, match="--expander: nothing answers"):
+        with pytest.raises(InputError, match="expander: nothing answers"):
             resume(made.path, retry_failed=True)
         with pytest.raises(InputError, match="changed: expander"):
             resume(made.path, expander=f"openai:large@{moved.url}")
-        with pytest.raises(InputError, match="started without --extract"):
+        with pytest.raises(InputError, match="started without extract"):
             resume(made.path, extractor=f"openai:small@{moved.url}")
         again = resume(made.path, expander=f"openai:small@{moved.url}", retry_failed=True)
         assert again.state.done == 1

@@ -69,7 +69,7 @@ def test_a_run_goes_on_where_its_cross_encoder_is_now(
     assert made.state.stopped
     moved = place.rename(tmp_path / "moved")
     chat_server.play(searching)
-    with pytest.raises(InputError, match=r"cross-encoder of this run no longer .*--reranker DIR"):
+    with pytest.raises(InputError, match=r"cross-encoder of this run no longer .*reranker=DIR"):
         resume(made.path)
     # What the folder is called is no part of what answers depend on.
     assert resume(made.path, reranker=moved).state.done == 1

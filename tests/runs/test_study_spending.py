@@ -113,7 +113,7 @@ def test_what_costs_nothing_needs_no_money(design, prices, tmp_path):
 @pytest.mark.slow
 def test_a_server_that_counts_no_tokens_ends_the_study(chat_server, design, prices, tmp_path):
     chat_server.play(lambda body: replace(reply(body), usage={}))
-    pace = StudyPace(concurrency=1, max_cost=5.0, prices=prices)
+    pace = StudyPace(concurrency=1, max_cost=5.5, prices=prices)
     stopped = run_study(design, tmp_path / "S", pace).state.stopped
     assert stopped is not None
     assert "counts no tokens" in stopped
@@ -130,7 +130,7 @@ def test_a_call_that_timed_out_counts_with_all_that_it_can_have_cost(
     chat_server.play(lambda body: hang())
     system = make_system(max_tokens=MAX_TOKENS, timeout=2)
     design = design_of(question_file(1), four_systems(system)[:1])
-    ended = run_study(design, tmp_path / "S", StudyPace(max_cost=5.0, prices=prices))
+    ended = run_study(design, tmp_path / "S", StudyPace(max_cost=5.5, prices=prices))
     assert len(chat_server.requests) == 1
     assert ended.is_out_of_money
 

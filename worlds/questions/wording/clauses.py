@@ -23,7 +23,7 @@ from branchwise.worlds.questions.drafts import RejectedError, Types
 from branchwise.worlds.questions.wording.descriptions import Description, Meets, Related, may_hold
 from branchwise.worlds.questions.wording.vocabulary import Noun, Verb
 
-Form = Literal["main", "relative", "reduced"]
+ClauseForm = Literal["main", "relative", "reduced"]
 """How a clause hangs on its noun: "Which actors won X", "actors who won X", "films by X"."""
 
 
@@ -44,7 +44,7 @@ class Open:
     clause about it; `others`: what that verb's other side may be."""
 
     types: Types
-    form: Form
+    form: ClauseForm
     pronoun: str
     verb: Verb
     others: Types
@@ -122,7 +122,7 @@ class About:
     noun: Noun
     types: Types
     plural: bool = True
-    form: Form = "main"
+    form: ClauseForm = "main"
 
     def opened(self, clause: Clause) -> Open:
         return Open(self.types, self.form, self.noun.pronoun, clause.verb, clause.others)

@@ -59,7 +59,7 @@ _POSSESSIVE_OFTEN = 0.5
 _MOST_BESIDE = 2
 _MOST_TYPES = 2
 
-Place = tuple[Open, ...]
+OpenNouns = tuple[Open, ...]
 """What is open where a phrase begins: the nouns that it is part of."""
 
 
@@ -78,7 +78,7 @@ class NounPhrases:
         described: Description,
         number: str = "plural",
         within: Related | None = None,
-        place: Place = (),
+        place: OpenNouns = (),
         called: Noun | None = None,
     ) -> Phrase:
         """The noun and all that is said of it. `number`: plural, one ("a film"), any, or the.
@@ -91,7 +91,7 @@ class NounPhrases:
         return self._modified(head, about, self.predicates(rest, noun), place)
 
     def _by_role(
-        self, described: Description, number: str, within: Related | None, place: Place
+        self, described: Description, number: str, within: Related | None, place: OpenNouns
     ) -> Phrase | None:
         """ "the birthplace of X", "citizens of X born in 1990", where a part gives such a noun."""
         first = described.parts[0] if described.parts else None
@@ -164,7 +164,9 @@ class NounPhrases:
 
     # The other side of a clause.
 
-    def _other(self, clause: Clause, place: Place, plural: bool, denied: bool = False) -> Phrase:
+    def _other(
+        self, clause: Clause, place: OpenNouns, plural: bool, denied: bool = False
+    ) -> Phrase:
         """The other side of a clause."""
         first = clause.parts[0]
         if isinstance(first, Meets):
@@ -178,7 +180,7 @@ class NounPhrases:
             return Phrase(f"{both}{listed(named, clause.word)}", place, clause.others)
         return self._members(first, clause.verb, place, denied)
 
-    def _members(self, part: Related, verb: Verb, place: Place, denied: bool) -> Phrase:
+    def _members(self, part: Related, verb: Verb, place: OpenNouns, denied: bool) -> Phrase:
         """Some of a set: "films by X", "a film by X", "at least three films by X"."""
         number = count_in_words(part.at_least)
         or_more = now_and_then(_OR_MORE_OFTEN, self.random) or verb.preposition == "at"
@@ -213,7 +215,7 @@ class NounPhrases:
 
     # Clauses around a noun.
 
-    def _modified(self, head: str, about: About, said: Predicates, place: Place) -> Phrase:
+    def _modified(self, head: str, about: About, said: Predicates, place: OpenNouns) -> Phrase:
         """The noun with all its clauses: short ones beside it, the rest after its pronoun."""
         if said.denial:
             raise ClumsyError("a denial inside a description")
@@ -271,7 +273,9 @@ class NounPhrases:
             fit = [*(c for c in fit if c is not same), same]
         return fit, [c for c in said.clauses if c not in fit]
 
-    def beside(self, head: str, clauses: Sequence[Clause], about: About, place: Place) -> Phrase:
+    def beside(
+        self, head: str, clauses: Sequence[Clause], about: About, place: OpenNouns
+    ) -> Phrase:
         """ "films directed by X and released in 1990"."""
         made = Phrase(head, place)
         about = replace(about, form="reduced")
@@ -288,7 +292,7 @@ class NounPhrases:
         rest: Sequence[Clause],
         said: Predicates,
         about: About,
-        place: Place,
+        place: OpenNouns,
     ) -> Phrase | None:
         """All beside the noun, without a pronoun; None where it would not be clear."""
         about = replace(about, form="reduced")
@@ -310,7 +314,7 @@ class NounPhrases:
         choice: Choice | None,
         denial: Clause | None,
         about: About,
-        place: Place,
+        place: OpenNouns,
     ) -> Phrase:
         """ "won X, were born in Y but did not appear in films by Z"."""
         made, last = Phrase("", place), None
@@ -334,7 +338,7 @@ class NounPhrases:
         clause: Clause,
         about: About,
         connector: str,
-        place: Place,
+        place: OpenNouns,
         denied: bool = False,
     ) -> Phrase:
         """The words so far and one more clause. Raises UnclearError."""
@@ -389,7 +393,7 @@ class NounPhrases:
         self,
         choice: Choice,
         about: About,
-        place: Place,
+        place: OpenNouns,
         made: Phrase | None = None,
         connector: str = "",
     ) -> Phrase:
