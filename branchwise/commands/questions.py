@@ -69,6 +69,23 @@ SupportCorpus = Annotated[
 SharedNamesFile = Annotated[
     Path | None, typer.Option(help="Shared names, JSONL. Default: the world's, or by label.")
 ]
+AskedGraph = Annotated[
+    str, typer.Option(help="World folder, graph folder, N-Triples file, or endpoint.")
+]
+AmbiguousShare = Annotated[
+    float, typer.Option(help="Share of questions about a name with several readings.")
+]
+LookedAt = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="Only questions for which N entities, over all readings, must be looked at.",
+    ),
+]
+ChosenDomains = Annotated[
+    str | None, typer.Option(help="Domains, comma-separated. Default: all of the world's.")
+]
 WriterSpec = Annotated[str | None, typer.Option(metavar="SPEC", help="Model that words questions.")]
 ReviewerSpec = Annotated[
     str | None, typer.Option(metavar="SPEC", help="Model that judges templates and questions.")
@@ -89,26 +106,13 @@ OF_A_WORLD = 600
 
 @questions_app.command()
 def generate(
-    kg: Annotated[
-        str, typer.Option(help="World folder, graph folder, N-Triples file, or endpoint.")
-    ],
+    kg: AskedGraph,
     n: Annotated[int, typer.Option("--n", help="How many questions.")],
     out: Annotated[Path, typer.Option(help="JSONL file to write.")],
-    ambiguous: Annotated[
-        float, typer.Option(help="Share of questions about a name with several readings.")
-    ] = 0.5,
+    ambiguous: AmbiguousShare = 0.5,
     seed: Annotated[int, typer.Option(help="The same seed gives the same questions.")] = 1,
-    looked_at: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Only questions for which N entities, over all readings, must be looked at.",
-        ),
-    ] = 0,
-    domains: Annotated[
-        str | None, typer.Option(help="Domains, comma-separated. Default: all of the world's.")
-    ] = None,
+    looked_at: LookedAt = 0,
+    domains: ChosenDomains = None,
     names: SharedNamesFile = None,
     corpus: SupportCorpus = None,
     schema: GraphSchema = None,

@@ -8,7 +8,7 @@ from branchwise.worlds.questions.wording.writing import check
 from support.synthesis.generated import SLICE, from_slice, slice_schema
 from support.synthesis.plain_check import Checker, focus_of
 
-COUNT = 10
+COUNT = 20
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def checker() -> Checker:
 @pytest.mark.slow
 def test_real_films_give_as_many_questions_as_are_asked_for(questions):
     assert len(questions) == COUNT
-    assert sum(question["ambiguous"] for question in questions) == 4
+    assert sum(question["ambiguous"] for question in questions) == 8
     assert len({question["question"] for question in questions}) == COUNT
 
 

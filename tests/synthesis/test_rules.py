@@ -4,14 +4,14 @@ import pytest
 
 from branchwise.worlds.questions.drafts import PlanLimits, RejectedError
 from branchwise.worlds.questions.facts import KgFacts
-from branchwise.worlds.questions.generate import (
+from branchwise.worlds.questions.plans import Plan, PlanExecution
+from branchwise.worlds.questions.rules import (
     check_answers,
     check_effect,
     check_form,
     check_silent,
     check_unsaid,
 )
-from branchwise.worlds.questions.plans import Plan, PlanExecution
 from support.synthesis.generated import SLICE, slice_schema
 
 FILMS = ("Q42198", "Q309048")

@@ -63,6 +63,10 @@ _SHARES = {True: (8, 20, 30, 22, 12, 5, 3), False: (4, 12, 26, 28, 16, 8, 6)}
 """Of shapes of two steps, three, and so on, where a focus is ambiguous and where it is not."""
 
 
+_DENIALS = 3
+"""How much oftener plans with a difference are drawn: words are found for fewer of them."""
+
+
 @dataclass(frozen=True)
 class Template:
     """A shape; `weight` is how often it is wanted beside the others."""
@@ -87,7 +91,11 @@ def templates(*, ambiguous: bool) -> tuple[Template, ...]:
     """All shapes. None has the same set operation twice."""
     shares = zip(_SHAPES, _SHARES[ambiguous], strict=True)
     rows = [(row.split(), share) for row, share in shares]
-    return tuple(Template(letters, share / len(row)) for row, share in rows for letters in row)
+    return tuple(
+        Template(letters, share / len(row) * (_DENIALS if "D" in letters else 1))
+        for row, share in rows
+        for letters in row
+    )
 
 
 _TRIES_AS_ONE = 40

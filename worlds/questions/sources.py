@@ -59,7 +59,7 @@ class Settings:
     common: Collection[str] = ()
     seed: int = 1
     limits: PlanLimits = field(default_factory=PlanLimits)
-    patience: int = 1_000
+    patience: int = 20_000
 
     def __post_init__(self) -> None:
         if self.questions < 1:

@@ -35,7 +35,8 @@ def from_slice(count: int, seed: int) -> list[dict]:
     """Questions about real films, four in ten ambiguous."""
     schema = slice_schema()
     facts = KgFacts.load(SLICE / "films.nt", schema)
-    settings = Settings(count, 0.4, {"films": tuple(schema.relations)}, seed=seed)
+    domains = {"films": tuple(schema.relations)}
+    settings = Settings(count, 0.4, domains, seed=seed)
     return as_json(generate(facts, read_names(SLICE / "names.jsonl"), settings))
 
 
