@@ -2,9 +2,9 @@
 
 Each of three metrics (shares of up to four answers, token F1, exact match; or one alone) falls by
 just as much as is asked for, whatever the others do: a question's value moves up the grid of its
-metric with a fixed chance, and down with the chance that makes up the mean difference. A drop that
-is no larger than the margin is a false alarm, in any metric; of a larger one the share that is
-called worse stands beside the mean power that was told.
+metric with a fixed chance, and down with the chance that makes up the mean difference. Where
+the drop does not exceed the margin, calling any metric worse is a false alarm. Where it does, the
+table has the share called worse beside the mean predicted power.
 
     python benchmarks/gate.py [--pairs 2000] [--questions 30 100 300]
 """

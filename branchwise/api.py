@@ -246,8 +246,8 @@ def resume(
 
 @typed_arguments
 def open_run(path: Run | Path | str) -> RunResult:
-    """A run, or study (`StudyResult`), as it is: nothing is continued, and nothing that it searched
-    need be there. Raises InputError for what is no run."""
+    """Open a run, or a study (`StudyResult`), without continuing it; its corpus and graph may be
+    gone. Raises InputError if the path holds neither."""
     path = run_folder(path)
     if not is_study(path):
         return RunResult(path, state_of(path))

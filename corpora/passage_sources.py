@@ -99,7 +99,7 @@ class Omissions:
             yield f"{more:,} more {'file' if more == 1 else 'files'} that cannot be read"
         if self.fields:
             shown = ", ".join(map(_shown, self.fields[:_MOST_SHOWN]))
-            yield f"fields that are no part of a passage: {shown}"
+            yield f"fields that do not belong to a passage: {shown}"
 
     def as_json(self) -> dict[str, Any]:
         """Counts and first places by kind; of files that cannot be read, the first thousand."""
@@ -142,7 +142,7 @@ def open_form(form: str, place: str, names: FieldNames, split: Split | None) -> 
 def row_passages(
     rows: Iterable[Mapping[str, Any]], fields: Mapping[str, str] | Sequence[str], split: str | None
 ) -> PassageSource:
-    """The passages of rows in memory. Raises InputError for what is no row."""
+    """Passages of rows in memory. Raises InputError for anything that is not a row."""
     names, way = FieldNames.of(fields, FIELDS), parse_split(split) if split else None
     return _RowPassages("jsonl", "rows", names, way, given_rows(rows)).read
 

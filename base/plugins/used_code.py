@@ -5,7 +5,7 @@ read: functions, classes, constants, single names of imports, in file order. Wha
 counts, too, where it may change something that is used:
 
 - for every plug-in, expressions with calls that stand alone (`TOOLS.append(f)`), assignments to
-  attributes and items, calls whose result nobody reads, `import x` that nobody reads;
+  attributes and items, calls with an unused result, unused imports (`import x`);
 - of other statements that run code (a call that is assigned, a decorator of one's own, a loop),
   those that reach an object that is used and is not seen to be unchanging, or a module beside the
   file of which something is used.

@@ -193,8 +193,8 @@ _LEGEND = (
 def show_recorded(out: Path) -> None:
     """Compare the recorded runs and show where one lost an answer.
 
-    `out` gets the comparison as a page, and the runs themselves: where the package lies, in a
-    cache or read-only, is no place for commands that go on from here.
+    `out` gets the comparison as a page, and a copy of the runs for the commands that follow: the
+    package itself may lie in a cache, or be read-only.
     """
     folder, screen = out / "recorded", console()
     if not folder.exists():

@@ -190,7 +190,7 @@ class Exports:
                 with ProgressBar("drawing", "figures") as progress:
                     files = figure_files(report, self.tables, self.metrics, progress)
                 if not files:
-                    problem = "there is no figure of the chosen tables and metrics"
+                    problem = "the chosen tables and metrics have no figure"
                     raise InputError(problem, where="--figures", remedy="leave out one of them")
                 yield self.figures / own, files
 

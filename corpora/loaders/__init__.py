@@ -131,6 +131,9 @@ def _check_form(source: QuestionSource, row: DataRow) -> None:
         place = f"{HUB}:{source.place}" if source.is_on_hub else source.place
         named = f"{fitting.name}:{place}" if fitting.name else place
         problem, remedy = f'it has "{mark}"', f"its fields fit {named}"
+    elif form.is_own and not source.given and (gold := _answer_field(fields)):
+        problem = f'it lacks "answers", and has {gold!r}'
+        remedy = f"name it: {source.by_fields} --field answers={gold}"
     elif form.is_own or fitting or _first(("answer", "answers"), form.reads.keys() & fields):
         return
     else:
@@ -139,6 +142,12 @@ def _check_form(source: QuestionSource, row: DataRow) -> None:
         remedy = f"name its fields: {named} (they are {', '.join(fields)})"
     named = "our own format" if form.is_own else f"the form {form.name}"
     raise InputError(f"{named} does not fit: {problem}", where=row.where, remedy=remedy)
+
+
+def _answer_field(fields: Collection[str]) -> str | None:
+    """What a row that is not of our own format calls its answers."""
+    is_own = any(name in fields for name in ("answers", "branches", "alternatives", "ambiguous"))
+    return None if is_own else _first(LIKE_ANSWERS, fields)
 
 
 def _first(marks: Sequence[str], fields: Collection[str]) -> str | None:

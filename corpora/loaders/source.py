@@ -129,7 +129,7 @@ class QuestionSource:
 def given_rows(
     rows: Iterable[Mapping[str, Any] | Question], task: str = OWN.task
 ) -> tuple[DataRow, ...]:
-    """Rows in memory, of a frame, too. Raises InputError for what is no row."""
+    """Rows in memory, also those of a frame. Raises InputError for anything that is not a row."""
     if getattr(rows, "ndim", 2) != 2 or isinstance(rows, Mapping):
         problem = f"is of the type {type(rows).__name__}, which has no rows"
         raise InputError(problem, where="rows", remedy="give a list of dicts, or a data frame")

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from branchwise.base.atomic import write_bytes
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, warn
 from branchwise.base.files import first_problem
 from branchwise.corpora.questions import QuestionSet
 from branchwise.runs.costs.prices import keep_limit, keep_prices, kept_prices, limit_of
@@ -244,6 +244,10 @@ def _checked(file: Path, record: StudyRecord) -> StudyRecord:
     if difference := there.difference(record):
         problem = f"contains another study: {difference}"
         raise InputError(problem, where=str(file.parent), remedy=_ANOTHER_FOLDER)
+    begun = there.study.get("metrics", ())
+    if further := [spec for spec in record.study.get("metrics", ()) if spec not in begun]:
+        scored = f"branchwise report {file.parent} --metric {' --metric '.join(further)}"
+        warn(f"{file.parent}: was begun without {', '.join(further)}; see `{scored}`")
     return there
 
 

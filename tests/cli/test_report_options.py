@@ -73,7 +73,10 @@ def test_another_run_is_the_base(runs: list[Path], tmp_path: Path, type_in: Type
         (("--latex", "t.tex", "--width", "8"), "--width: '8' is not a width of a table"),
         (("--latex", "C", "--latex", "D"), "--latex: is given twice; keep one"),
         (("--subset", "all", "--figures", "C"), "--subset chooses of the tables of files"),
-        (("--tables", "results", "--figures", "C"), "--figures: there is no figure of the chosen"),
+        (
+            ("--tables", "results", "--figures", "C"),
+            "--figures: the chosen tables and metrics have no figure",
+        ),
         (
             ("--tables", "results", "--metrics", "precision_answered", "--csv", "C"),
             "--tables: results holds nothing of the chosen metrics and questions; leave it out",

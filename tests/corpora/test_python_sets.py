@@ -224,7 +224,7 @@ def test_rows_become_a_corpus(tmp_path: Path) -> None:
     assert built.corpus.passage(1).title == "T 1"
     assert repr(built) == (
         f"<Corpus {tmp_path / 'C'}: 3 passages; left out: 1 passage that is there already: row 4; "
-        "left out: fields that are no part of a passage: url>"
+        "left out: fields that do not belong to a passage: url>"
     )
     assert branchwise.build_index(str(tmp_path / "C"), "bm25") == tmp_path / "C" / "index" / "bm25"
     with pytest.raises(InputError, match=r"no column 'nam'; correct fields=\{'title': 'nam'\}"):

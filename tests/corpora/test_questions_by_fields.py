@@ -213,3 +213,15 @@ def test_without_the_library_parquet_says_what_to_install(tmp_path: Path, monkey
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(InputError, match=r"needs pyarrow, .*; pip install 'branchwise\[parquet\]'"):
         load_questions(f"parquet:{tmp_path}/q.parquet")
+
+
+def test_a_file_whose_answers_have_another_name_is_led_to_the_option(tmp_path):
+    path = tmp_path / "q.json"
+    path.write_text('[{"question": "Who made Heat?", "answer": "Mann"}]')
+    with pytest.raises(InputError, match=r"name it: jsonl:\S+ --field answers=answer"):
+        load_questions(path)
+    # Where the first row is of our own format, another one's is a slip.
+    rows = ['{"id": "a", "question": "Q?", "answers": ["A"]}', '{"id": "b", "answer": "B"}']
+    path.with_suffix(".jsonl").write_text("\n".join(rows))
+    with pytest.raises(InputError, match=r"has a field 'answer'; did you mean 'answers'\?"):
+        load_questions(path.with_suffix(".jsonl"))

@@ -184,3 +184,17 @@ def test_gold_predictions_are_right_by_their_tasks(task: str, place: Path) -> No
         written = json.loads(prediction.model_dump_json())["task_output"]
         assert json.loads(json.dumps(get_task(task).read_output(written))) == written
     check_metrics(load_metrics(["m.py:right"]), QuestionSet("s", task, (question,), ""))
+
+
+@pytest.mark.slow
+def test_a_metric_that_a_finished_study_lacks_is_told(
+    place: Path, type_in: Cli, chat_server: ChatServer
+) -> None:
+    study = Path(study_of("right", chat_server))
+    with_metric = study.read_text("utf-8")
+    study.write_text(with_metric.replace("metrics: [m.py:right]", "metrics: []"))
+    assert type_in("ablate", study, "--out", "S")[0] == 0
+    study.write_text(with_metric)
+    code, _, err = type_in("ablate", study, "--out", "S")
+    assert code == 0
+    assert "S: was begun without m.py:right; see `branchwise report S --metric m.py:right`" in err
