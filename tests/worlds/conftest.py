@@ -56,7 +56,7 @@ def turned_up(make_turned_up: Callable[..., Path]) -> World:
 
 
 @pytest.fixture(scope="session", params=["world", "turned_up"])
-def any_world(request: pytest.FixtureRequest) -> World:
+def any_world(request: pytest.FixtureRequest, process: None) -> World:
     """An easy world and one that is turned up, for what holds in both."""
     world: World = request.getfixturevalue(request.param)
     return world
