@@ -24,11 +24,12 @@ class Setting:
     field's name; `flag`: its option, by default `--WORD`; None where it cannot be written there.
     `metavar`: what help calls its value; `words`: those that a shell offers for it;
     `shows_default`: whether help says what it is by default.
-    `none`: what a system's name calls it where it is None. `module`: the module that must be on
-    for it to have an effect, as for a role the one that asks it. `changes`: `answers`, and with
-    them the digest; `sources`, of which the digest holds what they are, not what they are called;
-    `requests`, how they are sent; or `scores` alone. `of_task`: a task declares it, and
-    it changes something only where the flow of the questions takes it. `sent_as`: the field of
+    `none`: what a system's name calls it where it is None. `module`: the module that must be on for
+    it to have an effect, as for a role the one that asks it; its own name where it is the module,
+    which leaves None out of the digest. `changes`: `answers`, and with them the digest; `sources`,
+    of which the digest holds what they are, not what they are called; `requests`, how they are
+    sent; or `scores` alone. `of_task`: a task declares it, and it changes something only where the
+    flow of the questions takes it. `sent_as`: the field of
     requests to a model's server that has its value.
     """
 

@@ -28,7 +28,7 @@ from manners.asking import as_recorded, asks_once
 from manners.measuring import KINDS, Searched, mean, of_kind, search
 from manners.replaying import recorded
 from manners.searching import MANNERS, Manner
-from manners.worlds import RETRIEVER, questions, world
+from manners.worlds import INDEXES, RETRIEVER, questions, world
 
 from branchwise.corpora.loaders import load_questions
 from branchwise.graphs.agent import Agent
@@ -42,6 +42,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "repeats shortened": PLAIN | {"repeat_passages": False},
     "pages, several queries": PLAIN | {"prompt_set": "v2"},
     "default": {},
+    "default, compact 3,000": {"compact": 3_000},
+    "default, compact 6,000": {"compact": 6_000},
     "default, extraction by passage": {"extract": True, "extract_by": "passage"},
     "default, extraction, repeats": {"extract": True, "repeat_passages": True},
     "default, extraction": {"extract": True},
@@ -162,12 +164,13 @@ def _found_again(now: Sequence[Searched], then: Sequence[Searched]) -> list[str]
 def measure(options: argparse.Namespace, work: Path) -> None:
     """Print the tables that were asked for."""
     if options.manners:
-        corpus = world(work, WORLD_SEED)
+        corpus = world(work, WORLD_SEED, options.retriever)
         asked = load_questions(str(questions(corpus, options.questions, QUESTIONS_SEED)))
 
         def run(manner: Manner, name: str, variant: str, **more: Any) -> list[Searched]:
             folder = work / "runs" / f"{name}-{variant}"
-            return search(manner, system(corpus, variant, **more), asked, folder)
+            chosen = system(corpus, variant, retriever=options.retriever, **more)
+            return search(manner, chosen, asked, folder)
 
         print(f"{len(asked)} questions; means a question\n")
         report_manners(
@@ -186,6 +189,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=[*VARIANTS])
     parser.add_argument("--manners", nargs="*", choices=MANNERS, default=[*MANNERS])
     parser.add_argument("--recorded", action="store_true", help="ask recorded queries again")
+    parser.add_argument("--retriever", choices=INDEXES, default=RETRIEVER)
     parser.add_argument("--work", type=Path, help="folder that keeps worlds, indexes and runs")
     options = parser.parse_args()
     options.recorded = recorded_run() if options.recorded else None

@@ -118,7 +118,7 @@ def measure(data: Path, work: Path) -> None:
     world = work / "world"
     if not world.exists():
         shutil.copytree(data / "world", world)
-    for kind in INDEXES:
+    for kind in INDEXES[RETRIEVER]:
         if not (world / "index" / kind).exists():
             branchwise("corpus", "index", world, "--kind", kind)
     system = System.model_validate({"corpus": str(world), **SYSTEM})

@@ -142,6 +142,7 @@ class Agent:
             self.flow,
             system.budget,
             self.nodes,
+            compact=system.compact,
             shows_budget=shows_budget,
             repeats_passages=repeats_passages(system),
             extracts_by=system.extract_by,

@@ -1,6 +1,6 @@
 """One model turn: ask the model with its tools, or tell it that the budget is spent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,10 +12,19 @@ from langgraph.types import Command
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import ModelError, Reply
+from branchwise.graphs.compaction import due_compaction, with_compaction
 from branchwise.graphs.flows import Route
 from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.messages import PROMPT_CUT, oldest_to_omit, recorded_turn, with_omissions
-from branchwise.graphs.reduce import StateUpdate, entering, folded, told, trimmed, turned
+from branchwise.graphs.reduce import (
+    StateUpdate,
+    compacted,
+    entering,
+    folded,
+    told,
+    trimmed,
+    turned,
+)
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.trace.events import BudgetSpent, ContextTrimmed
@@ -72,9 +81,11 @@ def make_agent_node(
     budget: Budget,
     schema: Mapping[str, Any] | None,
     route: Route,
+    compact: int | None = None,
 ) -> GraphNode:
     """The node `agent`; continues with the tools or, after its last message, towards the answer.
-    `schema` shapes the answer if the model is called without tools; None: it is text."""
+    `schema` shapes the answer if the model is called without tools; None: it is text. `compact`:
+    tokens of a prompt beyond which older results are compacted."""
 
     async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
         context, change = runtime.context, StateUpdate()
@@ -86,27 +97,22 @@ def make_agent_node(
             note = BudgetSpent(reason=reason, text=prompts.render("budget_spent", reason=reason))
             context.event(note)
             change |= told(note, state)
+        if due := due_compaction(folded(state, change), compact, tools):
+            context.event(due)
+            change |= compacted(due)
         seen = folded(state, change)
         asked = () if seen.get("told") else tools
         joined = entering(seen)
         messages = [*seen["messages"], *joined]
-        omitted = state.get("omitted", 0)
-        ask = partial(_ask, caller, messages, asked, schema, context)
-        try:
-            reply = await ask(omitted)
-        except ModelError as error:
-            # After a context-length refusal more of the tool results are left out, once.
-            more = oldest_to_omit(messages, omitted) if error.kind == "context_length" else omitted
-            if more == omitted:
-                raise
-            trim = ContextTrimmed(omitted=more, newly=more - omitted)
-            context.event(trim)
+        ask = partial(_ask, caller, with_compaction(messages, seen), asked, schema, context)
+        reply, trim = await _fitted(ask, messages, state.get("omitted", 0), context)
+        if trim:
             change |= trimmed(trim)
-            omitted = more
-            reply = await ask(omitted)
         context.charge(AGENT, reply)
         context.waited += reply.waited
-        if context.prompts_seen.is_cut(messages, omitted, reply.usage):
+        now = folded(state, change)
+        shortened = now.get("compacted", 0) + now.get("omitted", 0)
+        if context.prompts_seen.is_cut(messages, shortened, reply.usage):
             context.remark(AGENT, PROMPT_CUT)
         turn = recorded_turn(reply, turn=state["spent"].turns + 1)
         context.event(turn)
@@ -116,6 +122,24 @@ def make_agent_node(
         return Command(update=change, goto=goes_on)
 
     return agent
+
+
+async def _fitted(
+    ask: Callable[[int], Awaitable[Reply]],
+    messages: Sequence[BaseMessage],
+    omitted: int,
+    context: ItemContext,
+) -> tuple[Reply, ContextTrimmed | None]:
+    """The reply; after a context-length refusal with more of the tool results left out, once."""
+    try:
+        return await ask(omitted), None
+    except ModelError as error:
+        more = oldest_to_omit(messages, omitted) if error.kind == "context_length" else omitted
+        if more == omitted:
+            raise
+        trim = ContextTrimmed(omitted=more, newly=more - omitted)
+        context.event(trim)
+        return await ask(more), trim
 
 
 async def _ask(

@@ -14,8 +14,9 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reasoning import has_reasoning
 from branchwise.agents.reply import TEXT_CALLS, ModelError, Reply
 from branchwise.graphs.agent_node import GRACE_SECONDS
+from branchwise.graphs.compaction import in_view
 from branchwise.graphs.ledger import AGENT
-from branchwise.graphs.messages import recorded_turn, with_omissions
+from branchwise.graphs.messages import recorded_turn
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.trace.events import REPAIR, AnswerRead, Repair, RepairFailed
 from branchwise.trace.parts import Predicted
@@ -89,7 +90,7 @@ async def _repair(
     messages: Sequence[BaseMessage] = [*_closed(state["messages"]), HumanMessage(note)]
     try:
         reply = await caller.ask(
-            with_omissions(messages, state.get("omitted", 0)),
+            in_view(messages, state),
             schema=answer_format.schema,
             role=REPAIR,
             journal=context.journal,

@@ -64,7 +64,9 @@ def add_agent(graph: _Graph, parts: GraphParts, *, then: str) -> str:
     models, prompts, flow = parts.models, parts.prompts, parts.flow
     route = replace(parts.route, last_words=then)
     schema = flow.format.schema
-    agent = make_agent_node(models.agent, parts.tools, prompts, parts.budget, schema, route)
+    agent = make_agent_node(
+        models.agent, parts.tools, prompts, parts.budget, schema, route, parts.compact
+    )
     # The agent names its successor itself: a conditional edge reads the whole state again, which
     # costs a quarter of a millisecond a turn.
     behind = {route.after_turn(calls=True), route.after_turn(calls=False)}

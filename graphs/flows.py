@@ -100,6 +100,7 @@ class Brief:
 class GraphParts:
     """What a graph is made of. `plugins` are in their slots, those of one slot in order.
 
+    `compact`: tokens of a prompt beyond which older results are compacted.
     `shows_budget`: tool results end with what is left of it. `repeats_passages`: what the agent has
     before it is shown whole again. `extracts_by`: how many passages an extractor's request has.
     `searcher` looks for the question's names before it is expanded. `sections`: what system prompts
@@ -112,6 +113,7 @@ class GraphParts:
     flow: "Flow"
     budget: "Budget"
     plugins: "Sequence[NodePlugin]" = ()
+    compact: "int | None" = None
     shows_budget: bool = False
     repeats_passages: bool = True
     extracts_by: Literal["search", "passage"] = "search"

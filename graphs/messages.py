@@ -51,7 +51,12 @@ def calls_of(state: "AgentState") -> list[Mapping[str, Any]]:
     """The calls of the last turn in order: the position of one is its `of` in the trace."""
     last = state["messages"][-1]
     assert isinstance(last, AIMessage)
-    return [*last.tool_calls, *last.invalid_tool_calls]
+    return calls_made(last)
+
+
+def calls_made(turn: AIMessage) -> list[Mapping[str, Any]]:
+    """The calls of a turn, in the order of their results."""
+    return [*turn.tool_calls, *turn.invalid_tool_calls]
 
 
 def _call(call: Mapping[str, Any]) -> Call:
@@ -107,12 +112,13 @@ class PromptGrowth:
 
     def __init__(self) -> None:
         self._messages: list[BaseMessage] = []
-        self._omitted, self._counted = 0, 0
+        self._shortened, self._counted = 0, 0
 
-    def is_cut(self, messages: Sequence[BaseMessage], omitted: int, usage: Usage) -> bool:
+    def is_cut(self, messages: Sequence[BaseMessage], shortened: int, usage: Usage) -> bool:
         """Whether this request, and what was counted of it, say so beside the one before. Not where
-        results were left out or messages changed since; nor where the server may count new tokens
-        only, as some with a cache do, or says that most came from its cache."""
+        messages changed since, or more results were `shortened`: compacted or left out, each
+        counted; nor where the server may count new tokens only, as some with a cache do, or says
+        that most came from its cache."""
         known, counted = self._messages, self._counted
         grows = len(known) < len(messages) and all(
             one is other for one, other in zip(known, messages, strict=False)
@@ -120,11 +126,11 @@ class PromptGrowth:
         added = sum(len(message.text.encode()) for message in messages[len(known) :])
         stands = (
             grows
-            and omitted == self._omitted
+            and shortened == self._shortened
             and added >= _GROWTH
             and added / _BYTES_OF_A_TOKEN < usage.input <= counted
             and usage.input >= counted / 2
             and usage.cached <= usage.input
         )
-        self._messages, self._omitted, self._counted = list(messages), omitted, usage.input
+        self._messages, self._shortened, self._counted = list(messages), shortened, usage.input
         return bool(known) and stands

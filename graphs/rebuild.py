@@ -13,6 +13,7 @@ from branchwise.graphs.reduce import (
     StateUpdate,
     answered,
     begun,
+    compacted,
     entering,
     expanded,
     extracted,
@@ -26,6 +27,7 @@ from branchwise.graphs.state import AgentState
 from branchwise.trace.events import (
     Body,
     BudgetSpent,
+    Compacted,
     ContextTrimmed,
     Event,
     Expansion,
@@ -98,6 +100,8 @@ class _Rebuilt:
                 return expanded(body, state, self.shown(body))
             case BudgetSpent():
                 return told(body, state)
+            case Compacted():
+                return compacted(body)
             case ContextTrimmed():
                 return trimmed(body)
             case Model(is_repair=False):

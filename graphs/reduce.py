@@ -19,6 +19,7 @@ from branchwise.graphs.extraction.materials import extracts_after
 from branchwise.graphs.state import AgentState, Spent
 from branchwise.trace.events import (
     BudgetSpent,
+    Compacted,
     ContextTrimmed,
     Expansion,
     Extraction,
@@ -31,6 +32,8 @@ from branchwise.trace.parts import ModelQuestion, Usage
 StateUpdate = dict[str, Any]
 """The change that a step returns: `messages` and `evidence` are added, the rest is replaced."""
 _LEFT = "left"
+SPANS_OF = "spans_of"
+"""Of a result: ids of the passages that extraction replaced by spans."""
 NOT_RUN: Literal["not_run"] = "not_run"
 """Why a call beyond the budget has no result; it costs no call."""
 
@@ -78,12 +81,18 @@ def trimmed(event: ContextTrimmed) -> StateUpdate:
     return {"omitted": event.omitted}
 
 
+def compacted(event: Compacted) -> StateUpdate:
+    """More of the oldest tool results are compacted in requests."""
+    return {"compacted": event.results, "reopens": event.reopens}
+
+
 def entering(state: AgentState) -> list[BaseMessage]:
     """What is pending as it joins the conversation: results end with what is left of the budget."""
     joined: list[BaseMessage] = []
     for message in state["pending"]:
         if left := message.additional_kwargs.get(_LEFT):
-            update = {"content": f"{message.text}\n\n{left}", "additional_kwargs": {}}
+            others = {k: v for k, v in message.additional_kwargs.items() if k != _LEFT}
+            update = {"content": f"{message.text}\n\n{left}", "additional_kwargs": others}
             message = message.model_copy(update=update)
         joined.append(message)
     return joined
@@ -98,6 +107,7 @@ def turned(
         "pending": [],
         "spent": state["spent"].plus(turns=1, usage=turn.usage),
         "finish": turn.finish,
+        "read": turn.usage.input,
         **({"told": False} if state.get("told") else {}),
     }
 
@@ -126,8 +136,11 @@ def answered(results: Sequence[Tool], state: AgentState) -> StateUpdate:
 def extracted(extraction: Extraction, state: AgentState) -> StateUpdate:
     """The agent sees only what was copied out of a tool result."""
     pending, spent = list(state["pending"]), state["spent"]
-    content = {"content": extraction.content}
-    pending[extraction.of] = pending[extraction.of].model_copy(update=content)
+    before = pending[extraction.of]
+    spans_of = [passage.id for passage in extraction.passages if passage.how != "failed"]
+    about = {**before.additional_kwargs, SPANS_OF: spans_of}
+    update = {"content": extraction.content, "additional_kwargs": about}
+    pending[extraction.of] = before.model_copy(update=update)
     for call in extraction.model_calls:
         spent = spent.plus(usage=call.usage)
     return {"pending": pending, "spent": spent, "extracts": extracts_after(extraction, state)}

@@ -10,17 +10,20 @@ from typing import Any, Protocol
 from langchain_core.messages import ToolMessage
 
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.graphs.compaction import in_view, oldest_results, with_compaction
 from branchwise.graphs.extraction.materials import (
     Material,
     all_spans,
     asked_words,
     asks_for_more,
+    content_words,
     has_before_it,
     materials_of,
     searched,
 )
-from branchwise.graphs.messages import calls_of, with_omissions
+from branchwise.graphs.messages import calls_of
 from branchwise.graphs.state import AgentState, PassageExtract
+from branchwise.tools.registry import SEARCH_TOOL
 from branchwise.tools.result_text import shown_whole
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.records import mapping
@@ -42,12 +45,19 @@ class KnownPassages(Protocol):
 
 class ShownWhole:
     """`KnownPassages`: those that stand whole in the conversation as requests hold it. What was
-    cut, left out by a plug-in or to fit the context window is not among them."""
+    cut, left out by a plug-in or to fit the context window is not among them; what was compacted
+    is for a search alone that has no content word besides those for which it was."""
 
     def before(self, state: AgentState, question: str) -> Sequence[Collection[str]]:
-        results = [one for one in state["messages"] if isinstance(one, ToolMessage)]
-        shown = frozenset[str]().union(*map(self._of, results[state.get("omitted", 0) :]))
-        return [shown] * len(calls_of(state))
+        before, omitted = state["messages"], state.get("omitted", 0)
+        results = [m for m in with_compaction(before, state) if isinstance(m, ToolMessage)]
+        shown = frozenset[str]().union(*map(self._of, results[omitted:]))
+        compacted = list(oldest_results(before, state.get("compacted", 0)))[omitted:]
+        near = [(self._of(result), content_words(sought)) for _, result, sought in compacted]
+        return [
+            shown.union(*(ids for ids, words in near if _is_answered(call, words)))
+            for call in calls_of(state)
+        ]
 
     def brought(self, content: str, artifact: Mapping[str, Any]) -> Iterable[str]:
         return shown_whole(content, Artifact(artifact).passage_records)
@@ -58,6 +68,11 @@ class ShownWhole:
         if _SHOWN not in kept:
             kept[_SHOWN] = list(self.brought(result.text, mapping(result.artifact)))
         return kept[_SHOWN]
+
+
+def _is_answered(call: Mapping[str, Any], words: Collection[str]) -> bool:
+    """Whether sentences that were kept for these words are those that a call would have kept."""
+    return call["name"] == SEARCH_TOOL and content_words(searched(call)) <= words
 
 
 class TurnPassages:
@@ -119,7 +134,7 @@ def _read(state: AgentState) -> Iterator[tuple[str, PassageExtract]]:
     extracts = state.get("extracts") or {}
     materials: dict[str, Material] = {}
     results: dict[str, list[str]] = defaultdict(list)
-    for message in with_omissions(state["messages"], state.get("omitted", 0)):
+    for message in in_view(state["messages"], state):
         for material in materials_of(message):
             results[materials.setdefault(material.key, material).key].append(message.text)
     for key, material in materials.items():

@@ -71,6 +71,10 @@ def check_system(system: System, words: SettingNames = FLAGS) -> None:
     check_search(system, sources_of(system), tools_of(system), words)
 
 
+_OF_RESULTS = {"extract": "passages to extract evidence from", "compact": "results to compact"}
+"""Settings that do something with what tools return."""
+
+
 def check_search(
     system: System, sources: Collection[str], tools: Collection[str], words: SettingNames = FLAGS
 ) -> None:
@@ -85,15 +89,16 @@ def check_search(
             )
     for tool in tools:
         check_source(tool, sources, words)
-    if system.extract and not tools:
-        # With no tools by choice a corpus would not help.
-        source = "name a tool" if system.tools == () else words.add("corpus", "DIR")
-        raise SettingError(
-            "extract",
-            "no tool returns passages to extract evidence from",
-            where=words.name("extract"),
-            remedy=f"{source}, or leave out {words.name('extract')}",
-        )
+    for setting, what in _OF_RESULTS.items():
+        if getattr(system, setting) and not tools:
+            # With no tools by choice a corpus would not help.
+            source = "name a tool" if system.tools == () else words.add("corpus", "DIR")
+            raise SettingError(
+                setting,
+                f"no tool returns {what}",
+                where=words.name(setting),
+                remedy=f"{source}, or leave out {words.name(setting)}",
+            )
 
 
 def repeats_passages(system: System) -> bool:

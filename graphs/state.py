@@ -125,7 +125,9 @@ class AgentState(TypedDict, total=False):
     `pending`: what follows `messages` at the agent's next turn; until then nodes may change it. At
     the start it is the system's and the user's message, after a turn its tool results, one for each
     call, in order, each with the tool's artifact. `readings`: the readings of the question.
-    `omitted`: how many of the oldest tool results are left out of requests (context length).
+    `omitted`: how many of the oldest tool results are left out of requests (context length), and
+    `compacted`: how many are compacted in them; `reopens`: compacted ones say that a tool shows
+    passages whole. `read`: input tokens of the agent's last turn, as the server counted them.
     `finish`: how the agent's last turn ended. `evidence`: ids of the passages that tools returned,
     in the order shown. `extracts`: what was extracted of passages, by `Material.key`. Only if an
     item continues after recorded steps (graphs/rebuild.py): `kept`, results that the turn already
@@ -139,6 +141,9 @@ class AgentState(TypedDict, total=False):
     evidence: Annotated[list[str], operator.add]
     spent: Spent
     omitted: int
+    compacted: int
+    reopens: bool
+    read: int
     finish: str
     extracts: Mapping[str, PassageExtract]
     kept: Mapping[int, Tool]

@@ -170,9 +170,7 @@ class System(BaseModel, metaclass=NamedSettings):
     asking: Annotated[Mapping[str, Any], AfterValidator(checked_asking)] = {}
     prompt_set: Annotated[
         PromptSet,
-        _model(
-            "Prompts and tool descriptions: with advice, or as plain as DeepAmbigQA's paper.",
-        ),
+        _model("Prompts and tool descriptions: with advice, or as plain as DeepAmbigQA's paper."),
     ] = DEFAULT_SET
     corpus: Annotated[
         str | None,
@@ -269,6 +267,16 @@ class System(BaseModel, metaclass=NamedSettings):
             module="extract",
         ),
     ] = "search"
+    compact: Annotated[
+        int | None,
+        Field(ge=1000, le=10**9),
+        _module(
+            "Prompt tokens beyond which older results become titles and sentences.",
+            metavar="TOKENS",
+            none="off",
+            module="compact",
+        ),
+    ] = None
     nodes: Annotated[
         tuple[str, ...],
         _module(

@@ -246,6 +246,18 @@ class ContextTrimmed(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Compacted(Body):
+    """The prompt would have had more `tokens` than it may before this: the oldest `results` are
+    compacted by now. `reopens`: they say that `open_passages` shows a passage whole."""
+
+    KIND = "compacted"
+    results: int
+    newly: int = 0
+    tokens: int = 0
+    reopens: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Retry(Body):
     """A request failed and was made again after `wait` seconds."""
 

@@ -50,15 +50,15 @@ def stems(text: str) -> frozenset[str]:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of `text`; a full stop after an initial or a title ends none."""
+    """The sentences of `text`, verbatim; a full stop after an initial or a title ends none."""
     whole: list[str] = []
-    open_parts: list[str] = []
-    for part in _SENTENCE_END.split(text):
-        open_parts.append(part)
-        if not _INITIAL.search(part):
-            whole.append(" ".join(open_parts).strip())
-            open_parts = []
-    return [*whole, " ".join(open_parts).strip()] if open_parts else whole
+    begin = part = 0
+    for end in _SENTENCE_END.finditer(text):
+        if not _INITIAL.search(text[part : end.start()]):
+            whole.append(text[begin : end.start()].strip())
+            begin = end.end()
+        part = end.end()
+    return [*whole, text[begin:].strip()]
 
 
 def names(text: str) -> list[re.Match[str]]:

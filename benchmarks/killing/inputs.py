@@ -61,6 +61,7 @@ def shares(place: Place) -> list[tuple[Subject, int]]:
     inputs, model = place.inputs, f"openai:scripted@{place.server.url}"
     films = f"mcp:{shlex.quote(sys.executable)} {shlex.quote(str(FILMS))}#film_year"
     corpus = ["--corpus", str(inputs / "C")]
+    compacted = ["--compact", "1000"]
     world = str(inputs / "W")
     named = [arg for name in ("local_retriever", "wikisparql", films) for arg in ("--tool", name)]
     tools = ["--kg", world, *named]
@@ -77,6 +78,7 @@ def shares(place: Place) -> list[tuple[Subject, int]]:
         (_world(place), 4),
         (RunSubject(place, "run", corpus), 20),
         (RunSubject(place, "run with modules", [*corpus, "--expand", "--extract"]), 10),
+        (RunSubject(place, "run with compaction", [*corpus, "--k", "20", *compacted]), 4),
         (RunSubject(place, "run with query processes and MCP", [*corpus, *tools]), 4),
         (StudySubject(place), 15),
         (ForkSubject(place), 10),
@@ -92,6 +94,7 @@ def question(n: int) -> object:
 
 def passage(n: int) -> object:
     text = f"Heat is film {n} of {1900 + n % 120}, which director number {n * 7 % 1000} made."
+    text += f" The reels were lost for {n} years. Nobody has looked for them since."
     return {"id": f"p{n:04d}", "contents": f"Heat {n}\n{text}"}
 
 

@@ -6,16 +6,17 @@ from pathlib import Path
 
 ENTITIES = 3000
 AMBIGUOUS = 0.6
-INDEXES = ("bm25", "flat")
+INDEXES = {"bm25": ("bm25",), "flat": ("flat",), "hybrid": ("bm25", "flat")}
 RETRIEVER = "hybrid"
 
 
-def world(work: Path, seed: int) -> Path:
-    """The world of `ENTITIES` with this seed and both indexes; what is there already is kept."""
+def world(work: Path, seed: int, retriever: str = RETRIEVER) -> Path:
+    """The world of `ENTITIES` with this seed and the indexes that a retriever searches; what is
+    there already is kept."""
     folder = work / f"world-{seed}"
     if not folder.exists():
         branchwise("world", "make", "--entities", ENTITIES, "--seed", seed, "--out", folder)
-    for kind in INDEXES:
+    for kind in INDEXES[retriever]:
         if not (folder / "index" / kind).exists():
             branchwise("corpus", "index", folder, "--kind", kind)
     return folder

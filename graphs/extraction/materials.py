@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from branchwise.agents.offline.words import STOP_WORDS
 from branchwise.base.text import one_line
-from branchwise.graphs.messages import calls_of, with_omissions
+from branchwise.graphs.messages import calls_of
 from branchwise.graphs.state import AgentState, PassageExtract
 from branchwise.tools.result_text import block
 from branchwise.tools.tool_results import MAX_RESULT_CHARS
@@ -152,12 +152,6 @@ def _searches_for(state: AgentState, of: int, id: str) -> list[str]:
         for n, (call, message) in enumerate(zip(calls, state["pending"], strict=False))
         if n == of or (n > of and id in (repeat.id for repeat in repeats_of(message)))
     ]
-
-
-def results_in_view(state: AgentState) -> list[str]:
-    """Tool results as requests hold them: some may be left out to fit the context window."""
-    messages = with_omissions(state["messages"], state.get("omitted", 0))
-    return [message.text for message in messages if isinstance(message, ToolMessage)]
 
 
 def stands_in(results: Iterable[str], material: Material, text: str) -> bool:

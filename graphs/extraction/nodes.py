@@ -3,11 +3,13 @@ passages of a turn's searches."""
 
 from collections.abc import Mapping, Sequence
 
+from langchain_core.messages import ToolMessage
 from langgraph.runtime import Runtime
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.prompt_files import Prompts
 from branchwise.base.text import cut
+from branchwise.graphs.compaction import in_view
 from branchwise.graphs.extraction.materials import (
     GAP,
     NOTHING_YET,
@@ -20,7 +22,6 @@ from branchwise.graphs.extraction.materials import (
     materials_of,
     passage_message,
     passage_results,
-    results_in_view,
     searched,
     stands_in,
 )
@@ -117,7 +118,9 @@ def make_extract_by_search_node(caller: ModelCaller, prompts: Prompts) -> GraphN
         read = await read_together(caller, prompts, brief, sought, context)
         messages = [*state["messages"], *state["pending"]]
         by_id = {one.id: one for message in messages for one in materials_of(message)}
-        turn, change = _Turn(read, results_in_view(state), by_id), StateUpdate()
+        seen = in_view(state["messages"], state)
+        shown = [str(message.text) for message in seen if isinstance(message, ToolMessage)]
+        turn, change = _Turn(read, shown, by_id), StateUpdate()
         for result in results:
             now = folded(state, change)
             extraction = turn.extraction(result, now.get("extracts") or {})

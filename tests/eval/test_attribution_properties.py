@@ -43,7 +43,8 @@ FIELDS = """
     omitted reason problem
 """.split()  # noqa: SIM905
 KINDS = """
-    start model tool extraction expansion context_trimmed budget repair answer error strange
+    start model tool extraction expansion context_trimmed compacted
+    budget repair answer error strange
 """.split()  # noqa: SIM905
 DISORDER = st.lists(
     st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSON))

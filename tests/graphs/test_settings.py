@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 import typer
-from annotated_types import Le
+from annotated_types import Ge, Le
 from pydantic import BaseModel
 
 from branchwise.agents.decoding import Decoding
@@ -46,9 +46,11 @@ def test_every_flag_is_an_option_with_its_help_and_panel(command):
 @pytest.mark.parametrize("one", NUMBERS, ids=lambda one: one.word)
 def test_option_and_key_of_a_number_make_the_same_system(one):
     most = next((bound.le for bound in one.info.metadata if isinstance(bound, Le)), 7)
-    value = min(VALUES[one.kind], most)
+    least = next((bound.ge for bound in one.info.metadata if isinstance(bound, Ge)), 0)
+    value = max(min(VALUES[one.kind], most), least)
     option = one.flag.lstrip("-").replace("-", "_")
-    others = {"corpus": "C", **({one.setting.module: True} if one.setting.module else {})}
+    module = one.setting.module
+    others = {"corpus": "C", **({module: True} if module not in (None, one.name) else {})}
     read = read_options(System, {option: value, **others})
     assert read == System.of({one.path: value}).model_copy(update=others)
     assert checked_section("base", {one.word: value}, ()) == {one.word: value}

@@ -78,8 +78,8 @@ BOTH = {"expand": True, "extract": True}
 @pytest.mark.long
 @pytest.mark.parametrize(
     "modules",
-    [BOTH, {**BOTH, "extract_by": "passage"}, {}],
-    ids=["both", "extraction by passage", "none"],
+    [BOTH, {**BOTH, "extract_by": "passage"}, {}, {"compact": 1000}],
+    ids=["both", "extraction by passage", "none", "compaction"],
 )
 def test_every_step_of_every_item_goes_on_as_the_parent_did(modules, parent, chat_server, tmp_path):
     path = parent(**modules)
@@ -101,7 +101,8 @@ def test_every_step_of_every_item_goes_on_as_the_parent_did(modules, parent, cha
             kinds[event.kind] += 1
     expected = {"start", "model", "tool", "budget", "repair", "repair_failed", "context_trimmed",
                 "answer", "error", "remark"}  # fmt: skip
-    assert set(kinds) == expected | ({"expansion", "extraction"} if modules else set())
+    own = {"compacted"} if "compact" in modules else {"expansion", "extraction"}
+    assert set(kinds) == expected | (own if modules else set())
 
 
 def step_of(events, kind, n=0):

@@ -250,6 +250,7 @@ _EVENTS = {
     "repaired": _repaired,
     "tool": _tool,
     "extraction": _extraction,
+    "compacted": lambda short, _: ("compacted", {"results": short["compacted"], "newly": 1}),
     "trimmed": lambda short, _: ("context_trimmed", {"omitted": short["trimmed"], "newly": 1}),
     "budget": lambda short, _: ("budget", {"reason": short["budget"], "text": ""}),
     "repair": lambda short, _: ("repair", {"problem": short["repair"], "text": ""}),

@@ -127,6 +127,7 @@ def events(line: int = LONG_LINE) -> list[tuple[str, dict[str, Any]]]:
         ("expansion", _expansion()),
         ("retry", {"role": "agent", "attempt": 1, "kind": ATTACK, "message": ATTACK, "wait": 0.5}),
         ("left_out", {"role": "agent", "field": ATTACK, "message": ATTACK}),
+        ("compacted", {"results": 3, "newly": 2, "tokens": 41_000, "reopens": True}),
         ("context_trimmed", {"omitted": 3, "newly": 2}),
         ("model", turn),
         *(("tool", tool) for tool in tools),

@@ -11,7 +11,7 @@ TURN = {"turn": 1, "tool_calls": [{}, {}], "invalid_tool_calls": [], "finish": "
 CALL = {"name": "find", "args": {"query": "x"}}
 KINDS = (
     *("start", "expansion", "model", "tool", "extraction", "repair", "retry", "budget"),
-    *("left_out", "context_trimmed", "answer", "error", "of a plug-in"),
+    *("left_out", "compacted", "context_trimmed", "answer", "error", "of a plug-in"),
 )
 
 

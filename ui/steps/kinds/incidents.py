@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from branchwise.agents.refusals import INSTEAD
+from branchwise.base.text import counted
 from branchwise.report.terminal.step_text import begun, short
 from branchwise.trace.events import (
     BudgetSpent,
+    Compacted,
     ContextTrimmed,
     Error,
     LeftOut,
@@ -43,7 +45,13 @@ def _trimmed(body: ContextTrimmed) -> str:
     return f"too long for the model: {body.newly} oldest tool results left out"
 
 
+def _compacted(body: Compacted) -> str:
+    results = counted(body.newly, "tool result")
+    return f"{results} became titles and sentences: {body.tokens:,} tokens before"
+
+
 _declare(BudgetSpent, "budget", lambda body: f"spent: {body.reason}; told to answer")
+_declare(Compacted, "context", _compacted)
 _declare(ContextTrimmed, "context", _trimmed)
 _declare(Retry, "retry", _retry)
 _declare(LeftOut, "model", _left_out)
