@@ -194,6 +194,7 @@ def resume(
     model: str | None = None,
     expander: str | None = None,
     extractor: str | None = None,
+    checker: str | None = None,
     keys: Mapping[str, str] | None = None,
     headers: Mapping[str, str] = NO_HEADERS,
     retry_failed: bool = False,
@@ -203,13 +204,15 @@ def resume(
     """Continue a run that was killed, interrupted or stopped; nothing recorded is asked for again.
 
     `run.state` counts the items of the whole run, or study (`StudyResult`). `corpus`, `kg`,
-    `reranker`: where they are now; `retriever`, `model`, `expander`, `extractor`: the same ones at
-    another address; the rest as in `run`. Raises InputError where the system would be another.
+    `reranker`: where they are now; `retriever`, `model`, `expander`, `extractor`, `checker`: the
+    same ones at another address; the rest as in `run`. Raises InputError where the system would be
+    another.
     """
     of, path = options or PaceOptions(), run_folder(path)
     if is_study(path):
         moved = {"corpus": corpus, "kg": kg, "reranker": reranker, "retriever": retriever}
         moved |= {"model": model, "expander": expander, "extractor": extractor}
+        moved |= {"checker": checker}
         design = continued_design(path, moved, Keys(keys or {}), headers)
         return _study(design, path, of, observer, progress=progress, retry_failed=retry_failed)
     with closing(open_store(path)) as reader:
@@ -230,6 +233,7 @@ def resume(
             model=model,
             expander=expander,
             extractor=extractor,
+            checker=checker,
             kg=kg,
             concurrency=of.concurrency,
             retry_failed=retry_failed,

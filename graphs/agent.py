@@ -22,6 +22,7 @@ from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.agent_node import PROMPTS as BUDGET_PROMPTS
 from branchwise.graphs.agent_node import stated_by
 from branchwise.graphs.base import recursion_limit
+from branchwise.graphs.check_node import PROMPTS as CHECKER_PROMPTS
 from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
 from branchwise.graphs.expand_node import TitleSearcher, shown_readings
 from branchwise.graphs.flows import Brief, Flow, GraphParts, default_flow
@@ -74,6 +75,8 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
     if parts.models.extractor:
         names |= {"extractor"}
         names |= {"extractor_several"} if parts.extracts_by == "search" else set()
+    if parts.models.checker:
+        names |= CHECKER_PROMPTS
     return names
 
 
@@ -143,6 +146,7 @@ class Agent:
             system.budget,
             self.nodes,
             compact=system.compact,
+            checks=system.check,
             shows_budget=shows_budget,
             repeats_passages=repeats_passages(system),
             extracts_by=system.extract_by,

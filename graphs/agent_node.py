@@ -15,7 +15,13 @@ from branchwise.agents.reply import ModelError, Reply
 from branchwise.graphs.compaction import due_compaction, with_compaction
 from branchwise.graphs.flows import Route
 from branchwise.graphs.ledger import AGENT
-from branchwise.graphs.messages import PROMPT_CUT, oldest_to_omit, recorded_turn, with_omissions
+from branchwise.graphs.messages import (
+    PROMPT_CUT,
+    oldest_to_omit,
+    recorded_turn,
+    with_omissions,
+    without_rewritten,
+)
 from branchwise.graphs.reduce import (
     StateUpdate,
     compacted,
@@ -103,7 +109,7 @@ def make_agent_node(
         seen = folded(state, change)
         asked = () if seen.get("told") else tools
         joined = entering(seen)
-        messages = [*seen["messages"], *joined]
+        messages = without_rewritten([*seen["messages"], *joined])
         ask = partial(_ask, caller, with_compaction(messages, seen), asked, schema, context)
         reply, trim = await _fitted(ask, messages, state.get("omitted", 0), context)
         if trim:

@@ -1,11 +1,12 @@
-"""From the agent's last message to a prediction: parse, at most one repair call, then an error."""
+"""From the agent's last message to a prediction: parse, at most one repair call, then an error,
+unless an answer was read before: that one stands."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from branchwise.agents.answer import ParsedAnswer, parse_answer
 from branchwise.agents.caller import ModelCaller
@@ -13,11 +14,14 @@ from branchwise.agents.prediction import AnswerFormat, Prediction
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reasoning import has_reasoning
 from branchwise.agents.reply import TEXT_CALLS, ModelError, Reply
-from branchwise.graphs.agent_node import GRACE_SECONDS
+from branchwise.graphs.agent_node import GRACE_SECONDS, spent_reason
 from branchwise.graphs.compaction import in_view
+from branchwise.graphs.flows import END
 from branchwise.graphs.ledger import AGENT
-from branchwise.graphs.messages import recorded_turn
+from branchwise.graphs.messages import recorded_turn, without_rewritten
+from branchwise.graphs.reduce import StateUpdate, folded, read, repaired
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext
+from branchwise.graphs.system import Budget
 from branchwise.trace.events import REPAIR, AnswerRead, Repair, RepairFailed
 from branchwise.trace.parts import Predicted
 
@@ -27,11 +31,16 @@ DECLINED = {"refusal": "the model refused to answer", "content_filter": "the ans
 
 
 def make_answer_node(
-    caller: ModelCaller, prompts: Prompts, answer_format: AnswerFormat
+    caller: ModelCaller,
+    prompts: Prompts,
+    answer_format: AnswerFormat,
+    budget: Budget,
+    then: str = END,
 ) -> GraphNode:
-    """The node `answer`; `how` is strict, tolerant, repaired or failed."""
+    """The node `answer`; `how` is strict, tolerant, repaired or failed. An answer that could be
+    read goes on to `then`, from where the agent may be sent back, if budget is left for that."""
 
-    async def answer(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
+    async def answer(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
         context, last = runtime.context, state["messages"][-1]
         assert isinstance(last, AIMessage)
 
@@ -48,21 +57,38 @@ def make_answer_node(
         if may_repair:
             parsed = _placed(parsed, last.text, has_reasoning(last))
         how: str = parsed.how
-        text, spent = last.text, state["spent"]
+        text, change = last.text, StateUpdate()
         if parsed.prediction is None and may_repair:
             reply = await _repair(caller, prompts, answer_format, state, parsed, context)
             how = "failed"
             if reply is not None:
-                text, spent = reply.message.text, spent.plus(usage=reply.usage)
+                text, change = reply.message.text, repaired(reply.usage, state)
                 parsed = parse_answer(text, answer_format, context.fragments)
                 parsed = _placed(parsed, text, bool(reply.reasoning))
                 how = "failed" if parsed.prediction is None else "repaired"
-        prediction, raw = parsed.prediction or Prediction(), text if how == "failed" else None
-        predicted = Predicted.read(prediction.model_dump(mode="json"))
-        context.event(AnswerRead(how=how, problem=parsed.problem, raw=raw, prediction=predicted))
-        return {"prediction": prediction, "how": how, "problem": parsed.problem, "spent": spent}
+        raw, earlier = text if how == "failed" else None, state.get("prediction")
+        kept = how == "failed" and earlier is not None
+        prediction = (earlier if kept else parsed.prediction) or Prediction()
+        event = AnswerRead(
+            how=state["how"] if kept else how,
+            problem=parsed.problem,
+            raw=raw,
+            prediction=Predicted.read(prediction.model_dump(mode="json")),
+            kept=kept,
+        )
+        context.event(event)
+        change |= read(event, prediction)
+        is_last = how == "failed" or last.tool_calls or last.invalid_tool_calls
+        if then == END or is_last or _is_spent(folded(state, change), budget, context):
+            return Command(update=change, goto=END)
+        return Command(update=change, goto=then)
 
     return answer
+
+
+def _is_spent(state: AgentState, budget: Budget, context: ItemContext) -> bool:
+    limits = budget.of(state.get("readings", ()))
+    return spent_reason(limits, state["spent"], context.elapsed) is not None
 
 
 def _placed(parsed: ParsedAnswer, text: str, has_reasoned: bool) -> ParsedAnswer:
@@ -106,12 +132,8 @@ async def _repair(
 
 
 def _closed(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Without open tool calls in the last message: servers refuse a call that has no result. If a
-    node answered for the agent, also without the agent's own message: several servers refuse two
-    assistant messages in a row."""
-    *before, last = messages
-    if before and isinstance(last, AIMessage) and isinstance(before[-1], AIMessage):
-        before.pop()
+    """Without open tool calls in the last message: servers refuse a call that has no result."""
+    *before, last = without_rewritten(messages)
     if isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls):
         last = AIMessage(last.text or "(no answer)")
     return [*before, last]

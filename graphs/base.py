@@ -1,4 +1,5 @@
-"""The graph: agent and tools in a loop under the budget, modules before and between, the answer."""
+"""The graph: agent and tools in a loop under the budget, modules before and between, the answer,
+and what may send the agent back."""
 
 from dataclasses import replace
 from functools import partial
@@ -9,6 +10,7 @@ from langgraph.graph import END, START, StateGraph
 
 from branchwise.graphs.agent_node import budget_left, make_agent_node
 from branchwise.graphs.answer_node import make_answer_node
+from branchwise.graphs.check_node import make_check_node
 from branchwise.graphs.expand_node import make_expand_node
 from branchwise.graphs.extraction.nodes import (
     make_extract_by_passage_node,
@@ -34,9 +36,10 @@ _EXTRACT_NODES = {
 
 
 def build_graph(parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
-    """Compile the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`. Without tools it
-    is the direct-answer setting: one turn, then the answer. `start_at`: the node to enter first,
-    with a state that earlier steps left (graphs/rebuild.py); None is the start."""
+    """Compile the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer -> [check]?`, from
+    where the agent may be sent back. Without tools it is the direct-answer setting: one turn, then
+    the answer. `start_at`: the node to enter first, with a state that earlier steps left
+    (graphs/rebuild.py); None is the start."""
     graph = new_graph()
     first = add_agent(graph, parts, then=add_answer(graph, parts))
     graph.add_edge(START, start_at or first)
@@ -49,13 +52,23 @@ def new_graph() -> _Graph:
 
 
 def add_answer(graph: _Graph, parts: GraphParts) -> str:
-    """Add the node that reads the last message, after the plug-ins' nodes before it. Returns the
-    first of them, to which the agent's last message goes."""
-    answer = make_answer_node(parts.models.agent, parts.prompts, parts.flow.format)
-    graph.add_node("answer", answer)
-    graph.add_edge("answer", END)
+    """Add the node that reads the last message, after the plug-ins' nodes before it, and what may
+    send the agent back. Returns the first of them, to which the agent's last message goes."""
+    models, prompts, route = parts.models, parts.prompts, parts.route
+    behind = route.along("after_answer")
+    answer = make_answer_node(models.agent, prompts, parts.flow.format, parts.budget, behind[0])
+    graph.add_node("answer", answer, destinations=(behind[0], END))
+    for plugin in parts.plugins:
+        if plugin.slot == "after_answer":
+            name = graph_name(plugin.name)
+            then = behind[behind.index(name) + 1]
+            own = make_plugin_node(plugin, models.agent, then)
+            graph.add_node(name, own, destinations=("agent", then))
+    if models.checker:
+        check = make_check_node(models.checker, prompts, parts.checks)
+        graph.add_node("check", check, destinations=("agent", END))
     _add_slots(graph, parts, "before_answer")
-    return parts.route.into("before_answer")
+    return route.into("before_answer")
 
 
 def add_agent(graph: _Graph, parts: GraphParts, *, then: str) -> str:
@@ -98,6 +111,6 @@ def _add_slots(graph: _Graph, parts: GraphParts, *slots: NodeSlot) -> None:
 
 
 def recursion_limit(budget: Budget, plugins: int = 0) -> int:
-    """LangGraph's step limit: at most three steps and the plug-ins' nodes per turn, the answer, and
-    some spare."""
+    """LangGraph's step limit: at most three steps and the plug-ins' nodes per turn (who is sent
+    back has a turn less), the answer, and some spare."""
     return (3 + plugins) * budget.turns + plugins + 8

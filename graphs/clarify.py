@@ -95,7 +95,12 @@ class ClarifyState(TypedDict, total=False):
 def build_pipeline(pipeline: Pipeline, parts: GraphParts) -> "AgentGraph":
     """Compile the graph. A pipeline that finds no question back takes the one that is given
     (`ItemContext.asked_back`)."""
-    stages = {name: StageGraph(name, flow, parts) for name, flow in pipeline.stages.items()}
+    # A verdict and a question back are no answers that could lack something.
+    unchecked = replace(parts, models=replace(parts.models, checker=None))
+    stages = {
+        name: StageGraph(name, flow, unchecked if name in ("detection", "question") else parts)
+        for name, flow in pipeline.stages.items()
+    }
     graph: StateGraph[ClarifyState, ItemContext, Any, Any] = StateGraph(ClarifyState)
     # Where a question goes that has not several readings.
     plain = "list_answers" if pipeline.person and not pipeline.lists else "conclude"

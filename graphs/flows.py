@@ -27,24 +27,29 @@ if TYPE_CHECKING:
     AgentGraph = CompiledStateGraph[AgentState, ItemContext, Any, Any]
 
 
-NodeSlot = Literal["before_agent", "after_tools", "before_answer"]
+NodeSlot = Literal["before_agent", "after_tools", "before_answer", "after_answer"]
 """Where a plug-in's step runs. `before_agent`: once, after query expansion. `after_tools`: after
 the tools of a turn, before evidence extraction. `before_answer`: after the agent's last message,
-before it is read."""
+before it is read. `after_answer`: after an answer was read, before it is checked; it may send the
+agent back."""
 SLOTS: tuple[NodeSlot, ...] = get_args(NodeSlot)
+END = "__end__"
+"""LangGraph's name for the end of a graph."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """The way through the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`. `nodes`:
-    names of the plug-ins' nodes in each slot, in order. `last_words`: the step that gets the
-    agent's last message, if it is not the answer."""
+    """The way through the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer ->
+    [check]?`, and from there perhaps to the agent again. `nodes`: names of the plug-ins' nodes in
+    each slot, in order. `last_words`: the step that gets the agent's last message, if it is not the
+    answer."""
 
     expands: bool
     extracts: bool
     has_tools: bool
     nodes: Mapping[NodeSlot, Sequence[str]] = field(default_factory=dict)
     last_words: str = ""
+    checks: bool = False
 
     @property
     def first(self) -> str:
@@ -71,6 +76,8 @@ class Route:
     def _behind(self, slot: NodeSlot) -> list[str]:
         if slot == "before_answer":
             return ["answer"]
+        if slot == "after_answer":
+            return ["check" if self.checks else END]
         return ["extract", "agent"] if slot == "after_tools" and self.extracts else ["agent"]
 
 
@@ -100,11 +107,11 @@ class Brief:
 class GraphParts:
     """What a graph is made of. `plugins` are in their slots, those of one slot in order.
 
-    `compact`: tokens of a prompt beyond which older results are compacted.
-    `shows_budget`: tool results end with what is left of it. `repeats_passages`: what the agent has
-    before it is shown whole again. `extracts_by`: how many passages an extractor's request has.
-    `searcher` looks for the question's names before it is expanded. `sections`: what system prompts
-    say below the prompt of a question.
+    `compact`: tokens of a prompt beyond which older results are compacted. `checks`: how often a
+    reviewer may send the agent back. `shows_budget`: tool results end with what is left of it.
+    `repeats_passages`: what the agent has before it is shown whole again. `extracts_by`: how many
+    passages an extractor's request has. `searcher` looks for the question's names before it is
+    expanded. `sections`: what system prompts say below the prompt of a question.
     """
 
     models: "Models"
@@ -114,6 +121,7 @@ class GraphParts:
     budget: "Budget"
     plugins: "Sequence[NodePlugin]" = ()
     compact: "int | None" = None
+    checks: int = 0
     shows_budget: bool = False
     repeats_passages: bool = True
     extracts_by: Literal["search", "passage"] = "search"
@@ -128,7 +136,13 @@ class GraphParts:
     def route(self) -> Route:
         nodes = {slot: [node.name for node in self.plugins if node.slot == slot] for slot in SLOTS}
         models = self.models
-        return Route(bool(models.expander), bool(models.extractor), bool(self.tools), nodes)
+        return Route(
+            bool(models.expander),
+            bool(models.extractor),
+            bool(self.tools),
+            nodes,
+            checks=bool(models.checker),
+        )
 
 
 def numbered(heading: str, texts: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from branchwise.agents.reply import BY_RESPONSES, Reply
 from branchwise.trace.parts import Usage
 
-AGENT, EXPANDER, EXTRACTOR = "agent", "expander", "extractor"
+AGENT, EXPANDER, EXTRACTOR, CHECKER = "agent", "expander", "extractor", "checker"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RoleUsage:
 
 
 class Ledger:
-    """Model calls of one item by role (`agent`, its repair included, `expander`, `extractor`).
+    """Model calls of one item by role (`agent`, its repairs included, and those of modules).
     Replayed calls count like others: they were paid for once. The fields that requests lacked,
     because the server refuses them, are kept beside the cost."""
 

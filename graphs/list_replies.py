@@ -158,3 +158,51 @@ def _talk(readings: Sequence[str]) -> set[int]:
     asked = sum(reading.endswith("?") for reading in readings)
     ends = {0, len(readings) - 1} if asked > 1 else set()
     return headings | {n for n in ends if not readings[n].endswith("?")}
+
+
+COMPLETE, UNREAD = "complete", "the reply neither lists what is missing nor says COMPLETE"
+MAX_MISSING = 20
+_MISSING = re.compile(r"missing\b\s*[:.–—-]*\s*", re.IGNORECASE)
+_EDGES = re.compile(r"^\W+|\W+$")
+
+
+@dataclass(frozen=True)
+class MissingList:
+    """What a reply says is missing; nothing of an answer that is complete."""
+
+    kept: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
+def read_missing(text: str) -> MissingList | None:
+    """Read a reviewer's reply: COMPLETE, or "MISSING: ..." a line. Also taken are the lines below a
+    line MISSING, a list in bullets or numbers, and a JSON list; a first or last line that says
+    COMPLETE makes it so. Keeps at most 20 things of at most 500 characters, without repeats. None
+    where it says neither. Never raises."""
+    lines = [(item, _clean(item)) for item in listed(text)[: MAX_ITEMS + 1]]
+    lines = [(item, clean) for item, clean in lines if _LETTER.search(clean)]
+    if not lines:
+        return None
+    if any(_EDGES.sub("", clean).casefold() == COMPLETE for _, clean in (lines[0], lines[-1])):
+        return MissingList()
+    things = [_MISSING.sub("", clean, 1) for _, clean in lines if _MISSING.match(clean)]
+    if things == [""]:
+        below = next(n for n, (_, clean) in enumerate(lines) if _MISSING.match(clean)) + 1
+        things = [clean for _, clean in lines[below:]]
+    if not things:
+        is_json = _json_items("\n".join(without_fences(text))) is not None
+        things = [clean for item, clean in lines if is_json or _BULLET.match(item)]
+    kept: dict[tuple[str, ...], str] = {}
+    dropped = []
+    for thing in filter(_LETTER.search, things):
+        words = tuple(_WORD.findall(thing.casefold()))
+        faults = {
+            REPEATED: words in kept,
+            TOO_LONG: len(thing) > MAX_CHARS,
+            TOO_MANY: len(kept) >= MAX_MISSING,
+        }
+        if fault := next((fault for fault, holds in faults.items() if holds), None):
+            dropped.append(not_taken(thing, fault))
+        else:
+            kept[words] = thing
+    return MissingList(tuple(kept.values()), tuple(dropped)) if kept else None

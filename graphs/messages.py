@@ -59,6 +59,17 @@ def calls_made(turn: AIMessage) -> list[Mapping[str, Any]]:
     return [*turn.tool_calls, *turn.invalid_tool_calls]
 
 
+def without_rewritten(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Where a node answered for the agent, without the agent's own message: several servers refuse
+    two assistant messages in a row."""
+    kept: list[BaseMessage] = []
+    for message in messages:
+        if kept and isinstance(message, AIMessage) and isinstance(kept[-1], AIMessage):
+            kept.pop()
+        kept.append(message)
+    return kept
+
+
 def _call(call: Mapping[str, Any]) -> Call:
     return Call(call["id"], call["name"], call["args"])
 

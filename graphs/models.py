@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Models:
-    """The model for each role. `expander` and `extractor` are None if the module is off. Roles with
-    the same spec and decoding share one caller and its connections."""
+    """The model for each role, None if its module is off. Roles with the same spec and decoding
+    share one caller and its connections."""
 
     agent: ModelCaller
     expander: ModelCaller | None = None
     extractor: ModelCaller | None = None
+    checker: ModelCaller | None = None
     replays: Replays = field(default_factory=Replays)
 
     @classmethod
@@ -75,6 +76,7 @@ class Models:
             caller("agent", None),
             caller("expander", system.roles.expander) if system.expand else None,
             caller("extractor", system.roles.extractor) if system.extract else None,
+            caller("checker", system.roles.checker) if system.check else None,
             replays,
         )
 
@@ -86,12 +88,17 @@ class Models:
     @property
     def identity(self) -> Mapping[str, Any]:
         """What answers depend on: the agent's model, and those of the active modules."""
-        callers = {"expander": self.expander, "extractor": self.extractor}
-        modules = {name: caller.identity for name, caller in callers.items() if caller}
-        return {"model": self.agent.identity} | modules
+        return {"model": self.agent.identity} | {
+            name: caller.identity for name, caller in self._modules.items() if caller
+        }
+
+    @property
+    def _modules(self) -> Mapping[str, ModelCaller | None]:
+        roles = ("expander", "extractor", "checker")
+        return {role: getattr(self, role) for role in roles}
 
     async def aclose(self) -> None:
-        callers = [self.agent, self.expander, self.extractor]
+        callers = [self.agent, *self._modules.values()]
         for caller in {id(caller): caller for caller in callers if caller}.values():
             await caller.aclose()
 

@@ -17,7 +17,7 @@ from branchwise.agents.reply import ModelError
 from branchwise.base.plugins.call import RunContext, running
 from branchwise.base.text import whole_characters
 from branchwise.graphs.answer_node import DECLINED
-from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
+from branchwise.graphs.ledger import AGENT, CHECKER, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.state import ItemContext
 from branchwise.trace.parts import ModelQuestion, Usage
 
@@ -96,7 +96,7 @@ MAX_ASKS = 64
 """Requests that one call may make to the model: the budget of turns does not count them."""
 MAX_KEPT_CHARS = 20_000
 """Characters of each prompt and message that the trace keeps."""
-_ROLES = (AGENT, EXPANDER, EXTRACTOR, "matcher", "judge", "repair")
+_ROLES = (AGENT, EXPANDER, EXTRACTOR, CHECKER, "matcher", "judge", "repair")
 
 
 @dataclass

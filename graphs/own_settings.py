@@ -74,7 +74,7 @@ def checked_asking(values: Mapping[str, Any]) -> Mapping[str, Any]:
 RoleDecoding = Mapping[str, Mapping[str, JsonValue]]
 """By role the decoding settings that it has of its own; null leaves one to the server."""
 NO_ROLES: RoleDecoding = MappingProxyType({})
-ROLES = ("expander", "extractor", "matcher", "judge")
+ROLES = ("expander", "extractor", "checker", "matcher", "judge")
 SCORERS = ("matcher", "judge")
 _SETTINGS = tuple(RoleSettings.model_fields)
 

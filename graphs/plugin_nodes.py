@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import orjson
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 from pydantic import BaseModel
 
 from branchwise.agents.caller import ModelCaller
@@ -30,6 +31,7 @@ from branchwise.base.plugins.sources import WrongResult
 from branchwise.base.plugins.specs import find_plugin, load_plugin
 from branchwise.base.text import one_line, storable
 from branchwise.corpora.open import is_plugin_retriever
+from branchwise.graphs.check_node import plain_answer
 from branchwise.graphs.flows import SLOTS, NodeSlot
 from branchwise.graphs.list_replies import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.module_call import PluginCall, count_asked
@@ -79,7 +81,8 @@ def node(
 
     In a run the function, asynchronous or not, gets a copy of the state (`AgentState`) and returns
     its changes, or None: `before_agent` the messages `pending` and the texts `readings`,
-    `after_tools` the tool messages `pending`, `before_answer` the last of `messages`. Parameters
+    `after_tools` the tool messages `pending`, `before_answer` the last of `messages`,
+    `after_answer` the messages `pending` that send the agent back. Parameters
     annotated as `Corpus`, `Graph`, `RunContext` or as the `settings` class are filled in. `name`:
     of the node, by default the function's. `seconds`: a call that takes longer is stopped. Raises
     InputError for an unknown slot, a missing docstring, an invalid name, a signature that cannot be
@@ -157,12 +160,16 @@ class NodeResult(Record):
     update: Update = field(default_factory=Update)
 
 
-def make_plugin_node(plugin: NodePlugin, caller: ModelCaller | None = None) -> GraphNode:
+def make_plugin_node(
+    plugin: NodePlugin, caller: ModelCaller | None = None, then: str | None = None
+) -> GraphNode:
     """The step of a plug-in's node. If it fails, the state stays as it was. `caller`: the agent's
     model, which it may ask. Its result is committed before it is used; a resumed item does not call
-    it again."""
+    it again. `then`: after an answer, the step that follows where the agent is not sent back."""
 
-    async def run(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
+    async def run(
+        state: AgentState, runtime: Runtime[ItemContext]
+    ) -> dict[str, Any] | Command[str]:
         context, began = runtime.context, time.perf_counter()
         slot = context.journal.recall(_key(plugin, state))
         if slot.value is None:
@@ -178,13 +185,18 @@ def make_plugin_node(plugin: NodePlugin, caller: ModelCaller | None = None) -> G
             {"name": plugin.name, "slot": plugin.slot, **about, **result.record()}
         )
         context.event(event)
-        return applied(event, state)
+        change = applied(event, state)
+        if then is None:
+            return change
+        return Command(update=change, goto="agent" if "pending" in change else then)
 
     return run
 
 
 async def _called(plugin: NodePlugin, state: AgentState, plugin_call: PluginCall) -> NodeResult:
     seen = {key: state[key] for key in _SEEN if key in state}  # type: ignore[literal-required]
+    if plugin.slot == "after_answer":
+        seen["answers"] = plain_answer(state["prediction"])
     error, update = None, Update()
     try:
         update = await call(
@@ -260,14 +272,17 @@ def update_of(slot: NodeSlot, returned: Any, state: AgentState) -> Update:
 
 
 def _opening(value: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None:
-    """The agent's first messages: the system's, the user's, and perhaps examples in between."""
+    """What the agent is asked: at first the system's message, the user's, and perhaps examples in
+    between; after an answer, what sends it back."""
     messages = _messages(value, "pending")
     for number, message in enumerate(messages):
         if type(message) not in _KINDS.values() or getattr(message, "tool_calls", None):
             raise WrongResult(
-                f"returned a {type(message).__name__} as pending[{number}]; the opening is of "
+                f"returned a {type(message).__name__} as pending[{number}]; write "
                 "SystemMessage, HumanMessage and AIMessage without tool calls"
             )
+        if state["messages"] and message.type == "system":
+            raise WrongResult(f"returned a SystemMessage as pending[{number}]; the agent has one")
     if not messages or messages[-1].type != "human":
         raise WrongResult("returned pending without a message of the user at its end")
     records = tuple(map(_record, messages))
@@ -327,5 +342,6 @@ _READERS: Mapping[NodeSlot, Mapping[str, Callable[[Any, AgentState], Any]]] = {
     "before_agent": {"pending": _opening, "readings": _readings},
     "after_tools": {"pending": _results},
     "before_answer": {"messages": _last_words},
+    "after_answer": {"pending": _opening},
 }
 """What a node of a slot may return, and how each part is read."""

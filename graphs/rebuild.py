@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from branchwise.agents.prediction import Prediction
 from branchwise.graphs.answer_node import DECLINED
 from branchwise.graphs.flows import SLOTS, Route
-from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
+from branchwise.graphs.ledger import AGENT, CHECKER, EXPANDER, EXTRACTOR, Ledger
+from branchwise.graphs.list_replies import UNREAD
 from branchwise.graphs.messages import message_of
 from branchwise.graphs.module_call import SILENT, count_asked
 from branchwise.graphs.plugin_nodes import applied
@@ -13,20 +15,25 @@ from branchwise.graphs.reduce import (
     StateUpdate,
     answered,
     begun,
+    checked,
     compacted,
     entering,
     expanded,
     extracted,
     folded,
     given_ids,
+    read,
+    repaired,
     told,
     trimmed,
     turned,
 )
 from branchwise.graphs.state import AgentState
 from branchwise.trace.events import (
+    AnswerRead,
     Body,
     BudgetSpent,
+    Checked,
     Compacted,
     ContextTrimmed,
     Event,
@@ -109,6 +116,16 @@ class _Rebuilt:
                 goes_on = bool(body.calls) and not state.get("told")
                 self.node, self.ran = self.route.after_turn(calls=goes_on), []
                 return turned(body, message_of(body), entering(state), state)
+            case Model():
+                self._charge(AGENT, None, body.usage, body.seconds)
+                return repaired(body.usage, state)
+            case AnswerRead():
+                self.node = self.route.into("after_answer")
+                return read(body, Prediction.model_validate(body.prediction.record()))
+            case Checked():
+                self._charge(CHECKER, body.error, body.usage, body.seconds)
+                self.node = "agent"
+                return checked(body, state)
             case Tool():
                 return self._result(body, state)
             case Extraction():
@@ -122,8 +139,10 @@ class _Rebuilt:
                 count_asked(body.name, body.asked, self.ledger)
                 self.ran.append(body.name)
                 (slot,) = (slot for slot in SLOTS if slot == body.slot)
-                self.node = self.route.into(slot, self.ran)
-                return applied(body, state)
+                change = applied(body, state)
+                is_back = slot == "after_answer" and "pending" in change
+                self.node = "agent" if is_back else self.route.into(slot, self.ran)
+                return change
         return {}
 
     def _result(self, tool: Tool, state: AgentState) -> StateUpdate:
@@ -139,5 +158,5 @@ class _Rebuilt:
 
     def _charge(self, role: str, error: str | None, usage: Usage, seconds: float) -> None:
         """A call that got a reply; failed calls are not in the ledger."""
-        if error is None or error in (*DECLINED.values(), SILENT):
+        if error is None or error in (*DECLINED.values(), SILENT, UNREAD):
             self.ledger.count(role, usage, seconds)

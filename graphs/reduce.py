@@ -15,10 +15,13 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from branchwise.agents.prediction import Prediction
 from branchwise.graphs.extraction.materials import extracts_after
 from branchwise.graphs.state import AgentState, Spent
 from branchwise.trace.events import (
+    AnswerRead,
     BudgetSpent,
+    Checked,
     Compacted,
     ContextTrimmed,
     Expansion,
@@ -50,6 +53,7 @@ def begun(start: Start) -> AgentState:
         messages=[],
         pending=[SystemMessage(start.system), HumanMessage(start.content)],
         evidence=given_ids(start),
+        given=[passage.title for passage in start.given.passages],
         spent=Spent(),
         omitted=0,
         finish="stop",
@@ -144,6 +148,24 @@ def extracted(extraction: Extraction, state: AgentState) -> StateUpdate:
     for call in extraction.model_calls:
         spent = spent.plus(usage=call.usage)
     return {"pending": pending, "spent": spent, "extracts": extracts_after(extraction, state)}
+
+
+def repaired(usage: Usage, state: AgentState) -> StateUpdate:
+    return {"spent": state["spent"].plus(usage=usage)}
+
+
+def read(answer: AnswerRead, prediction: Prediction) -> StateUpdate:
+    """`prediction`: the event's."""
+    return {"prediction": prediction, "how": answer.how, "problem": answer.problem}
+
+
+def checked(check: Checked, state: AgentState) -> StateUpdate:
+    """The agent is told what is missing, if anything is; the last answer stays until the next."""
+    change: StateUpdate = {"spent": state["spent"].plus(usage=check.usage)}
+    if check.content:
+        change["pending"] = [HumanMessage(check.content)]
+        change["checks"] = state.get("checks", 0) + 1
+    return change
 
 
 def tokens_of(asked: Sequence[ModelQuestion]) -> Usage:

@@ -13,7 +13,7 @@ from branchwise.base.keys import Keys
 from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.reranking import RerankingRetriever
 from branchwise.corpora.retrieval import Retriever
-from branchwise.graphs.system import MODULES, SETTINGS, System
+from branchwise.graphs.system import DEFAULT_SYSTEM, MODULES, SETTINGS, System
 from branchwise.tools.registry import check_source, default_tools
 
 
@@ -41,7 +41,7 @@ def check_system(system: System, words: SettingNames = FLAGS) -> None:
     off means that the module was forgotten; a default was not set."""
     for setting in SETTINGS:
         name, module = setting.name, setting.setting.module
-        if not module or getattr(system, module):
+        if module in (None, name) or getattr(system, module):
             continue
         part: BaseModel = system
         for step in setting.path[:-1]:
@@ -51,7 +51,7 @@ def check_system(system: System, words: SettingNames = FLAGS) -> None:
                 name,
                 f"has no effect without {words.name(module)}",
                 where=words.name(name),
-                remedy=f"{words.add(module)}, or leave out {words.name(name)}",
+                remedy=f"{_adding(module, words)}, or leave out {words.name(name)}",
             )
     for role, module in MODULES.items():
         if role in system.role_decoding and not getattr(system, module):
@@ -59,7 +59,7 @@ def check_system(system: System, words: SettingNames = FLAGS) -> None:
                 "role_decoding",
                 f"what is set for the {role} has no effect without {words.name(module)}",
                 where=words.name("role_decoding"),
-                remedy=f"{words.add(module)}, or leave it out",
+                remedy=f"{_adding(module, words)}, or leave it out",
             )
     if system.budget.calls_per_reading and system.budget_shown == "off" and not system.expand:
         raise SettingError(
@@ -73,6 +73,10 @@ def check_system(system: System, words: SettingNames = FLAGS) -> None:
 
 _OF_RESULTS = {"extract": "passages to extract evidence from", "compact": "results to compact"}
 """Settings that do something with what tools return."""
+
+
+def _adding(module: str, words: SettingNames) -> str:
+    return words.add(module) if getattr(DEFAULT_SYSTEM, module) is False else words.add(module, "1")
 
 
 def check_search(

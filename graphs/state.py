@@ -4,7 +4,7 @@ import hashlib
 import operator
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Protocol
 
@@ -129,16 +129,20 @@ class AgentState(TypedDict, total=False):
     `compacted`: how many are compacted in them; `reopens`: compacted ones say that a tool shows
     passages whole. `read`: input tokens of the agent's last turn, as the server counted them.
     `finish`: how the agent's last turn ended. `evidence`: ids of the passages that tools returned,
-    in the order shown. `extracts`: what was extracted of passages, by `Material.key`. Only if an
-    item continues after recorded steps (graphs/rebuild.py): `kept`, results that the turn already
-    has, by the position of their call; `told`, whether the last of `pending` is the note of a spent
-    budget.
+    in the order shown. `given`: titles of those that came with the question. `checks`: how often a
+    reviewer sent the agent back. `extracts`: what was extracted of passages, by `Material.key`.
+    Only if an item continues after recorded steps (graphs/rebuild.py): `kept`, results that the
+    turn already has, by the position of their call; `told`, whether the last of `pending` is the
+    note of a spent budget. Only for a node after the answer: `answers`, plain JSON, the texts by
+    branch, or what else the task's answer is.
     """
 
     messages: Annotated[list[BaseMessage], operator.add]
     pending: list[BaseMessage]
     readings: tuple[str, ...]
     evidence: Annotated[list[str], operator.add]
+    given: Sequence[str]
+    checks: int
     spent: Spent
     omitted: int
     compacted: int
@@ -151,6 +155,7 @@ class AgentState(TypedDict, total=False):
     prediction: Prediction
     how: str
     problem: str | None
+    answers: Any
 
 
 @dataclass

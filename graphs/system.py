@@ -105,6 +105,10 @@ class Roles(BaseModel, metaclass=NamedSettings):
         str | None,
         _module("Model that extracts. Default: the agent's.", holds="model", module="extract"),
     ] = None
+    checker: Annotated[
+        str | None,
+        _module("Model that checks. Default: the agent's.", holds="model", module="check"),
+    ] = None
     matcher: Annotated[str | None, Setting(flag=None, holds="model", changes="scores")] = None
     judge: Annotated[str | None, Setting(flag=None, holds="model", changes="scores")] = None
 
@@ -277,6 +281,11 @@ class System(BaseModel, metaclass=NamedSettings):
             module="compact",
         ),
     ] = None
+    check: Annotated[
+        int,
+        Field(ge=0, le=10),
+        _module("Times that a reviewer may send the agent back.", module="check"),
+    ] = 0
     nodes: Annotated[
         tuple[str, ...],
         _module(
@@ -307,7 +316,7 @@ class System(BaseModel, metaclass=NamedSettings):
         BeforeValidator(checked_roles),
         Setting(
             "Decoding of a role's own, repeatable: extractor.temperature=0. Roles: expander, "
-            "extractor, matcher, judge.",
+            "extractor, checker, matcher, judge.",
             PANEL,
             word="roles",
             flag="--role",

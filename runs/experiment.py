@@ -134,6 +134,7 @@ def resume(
     model: str | None = None,
     expander: str | None = None,
     extractor: str | None = None,
+    checker: str | None = None,
     kg: str | None = None,
     concurrency: int = CONCURRENCY,
     retry_failed: bool = False,
@@ -148,7 +149,7 @@ def resume(
 
     No item that has ended is run again, no recorded response is asked for again; the state that is
     returned is the whole run's. `corpus`, `kg` and `reranker` say where these are now, `retriever`,
-    `model`, `expander` and `extractor` where their servers are now; `keys` and `headers`
+    `model`, `expander`, `extractor` and `checker` where their servers are now; `keys` and `headers`
     (NAME=VALUE) go before those that the run names, which keeps none of them. The rest as in `run`.
     Raises InputError where the system would not be the one that began the run.
     """
@@ -159,7 +160,7 @@ def resume(
     moved["retriever"] = absolute_name(retriever) if retriever else None
     moved["reranker"] = str(reranker) if reranker else None
     check_not_moved(f"branchwise resume {path}", meta["system"], moved)
-    roles = {"expander": expander, "extractor": extractor}
+    roles = {"expander": expander, "extractor": extractor, "checker": checker}
     system = continued_system(path, meta["system"], moved, roles, keys, headers)
     restraints, observer = restraints or Restraints(outages=Outages()), observer or Silent()
     observer.opens(opened_words(system))

@@ -32,6 +32,7 @@ from branchwise.trace.conversation import execution_of, executions, taken_up_at
 from branchwise.trace.events import (
     Body,
     BudgetSpent,
+    Checked,
     Event,
     Expansion,
     Extraction,
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent
 
 
-EDITABLE = "the question, an expansion, a model turn, a tool result, an extraction, a budget note"
+EDITABLE = (
+    "the question, an expansion, a model turn, a tool result, an extraction, a check, a budget note"
+)
 _MAX_BYTES = 20_000_000
 
 
@@ -92,7 +95,7 @@ def read_edit(path: Path) -> str:
 
 def _text(event: Event) -> str | None:
     match event.body:
-        case Start() | Tool() | Extraction() as body:
+        case Start() | Tool() | Extraction() | Checked() as body:
             return body.content
         case Expansion() as body:
             return "\n".join(body.readings)
@@ -126,6 +129,10 @@ def _edited(body: Body, text: str) -> Body:
             return body.changed(content=bounded(text), artifact={}, error=None, failure=None)
         case Extraction():
             return body.changed(content=bounded(text))
+        case Checked() if not text.strip():
+            raise InputError(
+                "the agent would be told nothing", remedy="write what it should be sent back for"
+            )
         case BudgetSpent():
             return body.changed(text=text)
     return body.changed(content=text)
@@ -215,7 +222,7 @@ def _replayed(event: Event) -> Event:
         case Expansion() as body:
             looked = tuple(search.changed(replayed=True) for search in body.looked)
             return event.with_body(body.changed(replayed=True, looked=looked))
-        case Model() | Tool() | Node() as body:
+        case Model() | Tool() | Node() | Checked() as body:
             return event.with_body(body.changed(replayed=True))
     return event
 
@@ -361,7 +368,7 @@ def _check_entry(parent: _Parent, place: int, agent: "Agent", opening: Sequence[
 
 
 def _warn_of_differences(parent: _Parent, agent: "Agent", changes: Changes) -> None:
-    meant = {"model", "expander", "extractor"} if changes.model is not None else set()
+    meant = {"model", "expander", "extractor", "checker"} if changes.model is not None else set()
     meant |= {"tools"} if changes.tools is not None else set()
     was, now = parent.meta["identity"], dict(agent.identity)
     keys = (was.keys() | now.keys()) - meant

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from branchwise.trace.events import (
     AnswerRead,
     BudgetSpent,
+    Checked,
     ContextTrimmed,
     Event,
     Expansion,
@@ -50,8 +51,9 @@ class ToolCall(NamedTuple):
 @dataclass(frozen=True)
 class Conversation:
     """`calls` in the order made; `answering` is the agent's last turn, before any repair;
-    `modules`: of query expansion, tools, evidence extraction, nodes and retries; `rewritten`: the
-    last node's that put another text in the place of what the agent answered."""
+    `modules`: of query expansion, tools, evidence extraction, nodes, checks and retries;
+    `rewritten`: the last node's that put another text in the place of what the agent answered;
+    `earlier`: the answers from which the agent was sent back."""
 
     calls: tuple[ToolCall, ...] = ()
     tokens: int = 0
@@ -62,6 +64,7 @@ class Conversation:
     events: int = 0
     modules: tuple[Event, ...] = ()
     rewritten: Event | None = None
+    earlier: tuple[Event, ...] = ()
 
 
 @dataclass
@@ -88,20 +91,26 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
     turns, tokens, count = [_Turn()], 0, 0
     last: dict[str, Event] = {}
     modules: list[Event] = []
+    earlier: list[Event] = []
     for event in events:
         count += 1
         body, turn = event.body, turns[-1]
         tokens += body.tokens
-        if isinstance(body, Tool | Extraction | Node | Expansion | Retry):
+        if isinstance(body, Tool | Extraction | Node | Expansion | Checked | Retry):
             modules.append(event)
         match body:
             case Tool():
                 turn.add(event.seq, body)
             case Extraction():
                 turn.extractions[body.of] = body
+            case Checked():
+                earlier += [last["answer"]] if body.content and "answer" in last else []
             case Node():
                 if body.update.messages is not None:
                     last["rewritten"] = event
+                elif body.slot == "after_answer":
+                    is_back = body.update.pending is not None and "answer" in last
+                    earlier += [last["answer"]] if is_back else []
                 elif body.slot == "after_tools":
                     for message in body.update.results:
                         turn.changes[message.of or 0].append(Change(event.seq, message))
@@ -115,8 +124,8 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
                 last.setdefault(body.KIND, event)
             case AnswerRead():
                 last[body.KIND] = event
-    calls = tuple(_numbered(turns))
-    return Conversation(calls, tokens, events=count, modules=tuple(modules), **last)
+    calls, own = tuple(_numbered(turns)), tuple(modules)
+    return Conversation(calls, tokens, events=count, modules=own, earlier=tuple(earlier), **last)
 
 
 def _numbered(turns: Iterable[_Turn]) -> Iterator[ToolCall]:

@@ -308,17 +308,48 @@ class RepairFailed(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerRead(Body):
-    """The last text was read. `how`: strict, tolerant, repaired or failed (`raw` has the text)."""
+    """The last text was read. `how`: strict, tolerant, repaired or failed (`raw` has the text).
+    Where an agent that was sent back answers once more, the last such event has the answer that
+    counts. `kept`: the text, in `raw`, could not be read, and the answer before it stands."""
 
     KIND, STEP = "answer", "answer"
+    OPTIONAL = Body.OPTIONAL | frozenset({"kept"})
     how: str
     problem: str | None = None
     raw: str | None = None
     prediction: Predicted
+    kept: bool = False
 
     @property
     def failed(self) -> bool:
         return self.how == "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked(Body):
+    """A reviewer looked at an answer. `how`: complete, missing or failed (the answer stands);
+    `missing`: what is missing; `content`: what the agent is told of it, empty where the answer
+    stands; `text`: the reply as it came."""
+
+    KIND, STEP = "check", "check"
+    how: str
+    missing: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    content: str
+    text: str = ""
+    reasoning: str = ""
+    error: str | None
+    usage: Usage
+    seconds: float
+    replayed: bool = False
+
+    @property
+    def failed(self) -> bool:
+        return self.how == "failed"
+
+    @property
+    def tokens(self) -> int:
+        return self.usage.total
 
 
 @dataclass(frozen=True, kw_only=True)

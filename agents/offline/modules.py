@@ -1,5 +1,5 @@
-"""Modules that are a single call without tools: extractors, and expanders, which give the readings
-of a question, out of a list of namesakes where there is one.
+"""Modules that are a single call without tools: extractors, reviewers of answers, and expanders,
+which give the readings of a question, out of a list of namesakes where there is one.
 
 What a name in a question may be is told by the words around it, in general English: what is
 directed is a film or a series, who directs is a person, and what people are born in is a place.
@@ -12,7 +12,15 @@ from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from branchwise.agents.offline.words import base_name, names, sentences, stem, stems, words
+from branchwise.agents.offline.words import (
+    base_name,
+    contains_name,
+    names,
+    sentences,
+    stem,
+    stems,
+    words,
+)
 
 MAX_BESIDE = 8
 """Words on each side of a name that say what it may be."""
@@ -346,6 +354,7 @@ def _kinds(before: str, after: str) -> tuple[str, ...]:
 NOTHING = "NONE"
 _ASKED, _SEARCHED, _PASSAGE = "Question:", "Searched for:", "Passage:"
 _OF_SEVERAL = re.compile(r"(Passage \d+:) (.*)\nText: (.*)")
+_ANSWERED = re.compile(r"Question: (.*)\n\nAnswer: (.*)\n\n(?s:.*)\nTitles of [^\n]*:\n((?s:.*))")
 _SEVERAL = re.compile(
     r"\b(?:readings?|interpret\w*|understood|meanings?|ambigu\w*|disambigu\w*|unambigu\w*"
     r"|rephras\w*|rewrit\w*|reformulat\w*)\b",
@@ -356,9 +365,11 @@ _IN_JSON = re.compile(r"[{}]|\bJSON\b", re.IGNORECASE)
 
 
 def module_reply(messages: Sequence[BaseMessage]) -> str | None:
-    """The reply to an extractor's or an expander's prompt; None where an agent is asked.
+    """The reply to an extractor's, a reviewer's or an expander's prompt; None where an agent is
+    asked.
 
-    An extractor's user message names a question, a search and a passage or several. An expander's
+    An extractor's user message names a question, a search and a passage or several, a reviewer's a
+    question, its answer and the titles that were found. An expander's
     is the question alone, or with namesakes of its names, under instructions that ask for readings
     in lines; an agent's ask for JSON.
     """
@@ -369,11 +380,25 @@ def module_reply(messages: Sequence[BaseMessage]) -> str | None:
         return None
     if (copied := _copied(asked)) is not None:
         return copied
+    if reviewed := _ANSWERED.fullmatch(asked.strip()):
+        return _lacking(*reviewed.groups())
     text = instructions.text
     if not (_SEVERAL.search(text) and _IN_LINES.search(text)) or _IN_JSON.search(text):
         return None
     listed = ListedNames.read(asked)
     return "\n".join(listed_readings(listed) if listed else _expand(asked))
+
+
+def _lacking(question: str, answer: str, titles: str) -> str:
+    """A reviewer's reply: titles that differ from a name in the question by brackets alone, and
+    that the answer does not have, if it has others of that name; or COMPLETE."""
+    found = [line.removeprefix("- ") for line in titles.splitlines() if line.endswith(")")]
+    namesakes = [one for one in found if contains_name(question, base_name(one))]
+    answered = {base_name(one) for one in namesakes if contains_name(answer, one)}
+    left_out = [
+        one for one in namesakes if base_name(one) in answered and not contains_name(answer, one)
+    ]
+    return "\n".join(f"MISSING: {one}" for one in left_out) or "COMPLETE"
 
 
 def _copied(message: str) -> str | None:

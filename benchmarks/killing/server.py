@@ -64,6 +64,8 @@ def reply(body: Body) -> Answer:
         return say("Who directed Heat (1995 film)?\nWho directed Heat (1986 film)?")
     if role == "extractor":
         return say(says_of_each(body, lambda _, text: " ".join(text.split()[:3])))
+    if role == "checker":
+        return say("MISSING: Heat (1972 film)")
     question = user_of(body)
     if "\nn1: " in question:
         return say(_mapping(question))

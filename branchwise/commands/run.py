@@ -98,6 +98,9 @@ def resume(
     extractor: Annotated[
         str | None, typer.Option(help="The same extractor at another address.")
     ] = None,
+    checker: Annotated[
+        str | None, typer.Option(help="The same checker at another address.")
+    ] = None,
     key: Key = None,
     header: Header = None,
     retry_failed: RetryFailed = False,
@@ -124,6 +127,7 @@ def resume(
         model=model,
         expander=expander,
         extractor=extractor,
+        checker=checker,
         headers=read_headers(header or ()),
         retry_failed=retry_failed,
     )

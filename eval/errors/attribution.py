@@ -62,6 +62,7 @@ class _Case:
     statements: AnswerStatements
     unread: frozenset[GoldPair]
     written: frozenset[GoldPair]
+    given_before: Mapping[GoldPair, int]
     rewritten_at: int | None
     known: bool
 
@@ -92,12 +93,13 @@ def attribute(item: AnsweredItem, events: Iterable[Event]) -> ItemErrors:
     """Say for every gold answer that is missing, and every wrong one, where it was lost.
 
     `events` is the item's trace, empty where there is none. A missing answer is, in this order:
-    under another key (wrong_branch); dropped by the evidence extraction, or taken out by a
-    plug-in's node, wherever it was retrieved (the first place decides); in the agent's answer, and
-    not in that of a node behind it (node); lost with a text that could not be read (repair);
-    retrieved (agent); or never retrieved. Where gold says which passages support an answer, one
-    that only others mention was never retrieved; where it does not, one that no passage states
-    (`AnswerStatements`) is mentioned, perhaps not stated. For attributable tasks only.
+    under another key (wrong_branch); in an answer before the last one (dropped); dropped by the
+    evidence extraction, or taken out by a plug-in's node, wherever it was retrieved (the first
+    place decides); in the agent's answer, and not in that of a node behind it (node); lost with a
+    text that could not be read (repair); retrieved (agent); or never retrieved. Where gold says
+    which passages support an answer, one that only others mention was never retrieved; where it
+    does not, one that no passage states (`AnswerStatements`) is mentioned, perhaps not stated. For
+    attributable tasks only.
     """
     return examine(item, events).errors
 
@@ -204,6 +206,7 @@ def _case(item: AnsweredItem, reading: Conversation) -> _Case:
         AnswerStatements(item.question.question, reading),
         _unread(item, reading, targets),
         _written(reading, targets),
+        _given_before(reading, targets),
         reading.rewritten.seq if reading.rewritten else None,
         known=reading.events > 0 and item.error is None,
     )
@@ -225,7 +228,9 @@ def _unread(item: AnsweredItem, reading: Conversation, targets: Targets) -> froz
     """Gold answers in the agent's last text, or that of a node in its place, where this could not
     be read as an answer. A refusal is none, whatever it mentions."""
     turn = _last_turn(reading)
-    if turn is None or item.how not in ("repaired", "failed"):
+    answer = reading.answer.body if reading.answer else None
+    is_kept = isinstance(answer, AnswerRead) and answer.kept
+    if turn is None or not (is_kept or item.how in ("repaired", "failed")):
         return frozenset()
     text = "" if turn.finish in _DECLINED else turn.text
     if reading.rewritten is not None:
@@ -243,6 +248,16 @@ def _written(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
     read = parse_answer(turn.text[-MAX_ANSWERING_CHARS:], BranchesFormat()).prediction
     answers = read.answers.values() if read else ()
     return _pairs_in([text for texts in answers for text in texts], targets)
+
+
+def _given_before(reading: Conversation, targets: Targets) -> dict[GoldPair, int]:
+    """Gold answers that an answer before the last one had, with the last step that had them."""
+    given: dict[GoldPair, int] = {}
+    for event in reading.earlier:
+        if isinstance(event.body, AnswerRead):
+            texts = [text for own in event.body.prediction.branches.values() for text in own]
+            given |= dict.fromkeys(_pairs_in(texts, targets), event.seq)
+    return given
 
 
 def _last_turn(reading: Conversation) -> Model | None:
@@ -292,7 +307,9 @@ def _missing(case: _Case) -> Iterator[MissingAnswer]:
 def _lost(
     case: _Case, pair: GoldPair, places: Sequence[EvidencePlace]
 ) -> tuple[Label, LostAt | None, int | None]:
-    """The label, who lost it, and the step of the node that did."""
+    """The label, who lost it, and the step of the node that did, or of the answer that had it."""
+    if pair in case.given_before:
+        return Label.INCORRECT_REASONING, "dropped", case.given_before[pair]
     if places and all(case.evidence.dropped(at) or at.node is not None for at in places):
         node = places[0].node
         return Label.INCORRECT_REASONING, "extraction" if node is None else "node", node

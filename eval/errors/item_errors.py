@@ -15,7 +15,7 @@ from branchwise.trace.conversation import ToolCall
 
 MAX_PLACES = 5
 """Places that are kept of each answer; how many there are is kept beside."""
-LOST_AT: tuple[LostAt, ...] = ("agent", "extraction", "node", "repair")
+LOST_AT: tuple[LostAt, ...] = ("agent", "extraction", "node", "repair", "dropped")
 CALL_FAILURES: tuple[CallFailure, ...] = ("arguments", "unknown_tool", "failed", "not_run")
 
 
@@ -25,9 +25,10 @@ class MissingAnswer:
 
     `label`: not_in_corpus, incomplete_extraction, perhaps_stated, incorrect_reasoning or
     wrong_branch; None where the item failed or has no trace. `lost_at` comes with
-    incorrect_reasoning, `under` (the predicted key that has it) with wrong_branch, `lost_step` (of
-    the node that took it out) with a node. `places`: the first where it was retrieved, in order of
-    the trace (one that the agent saw among them, if any); `retrieved`: how many there are.
+    incorrect_reasoning, `under` (the predicted key that has it) with wrong_branch, `lost_step` with
+    a node (that took it out) and dropped (the last answer that had it). `places`: the first where
+    it was retrieved, in order of the trace (one that the agent saw among them, if any);
+    `retrieved`: how many there are.
     `elsewhere`, `mentioned`: the same of passages that mention it and do not support or state it.
     `in_corpus`: of one never retrieved, the id of a passage that has it, where that was looked up.
     """

@@ -15,10 +15,11 @@ from branchwise.base.text import one_line
 if TYPE_CHECKING:
     from branchwise.eval.errors.item_errors import ItemErrors
 
-LostAt = Literal["agent", "extraction", "node", "repair"]
+LostAt = Literal["agent", "extraction", "node", "repair", "dropped"]
 """Who lost an answer that was retrieved: the agent that did not give it, the evidence extraction
 that kept no span with it, a plug-in's node that took it out of what the agent saw or wrote, or the
-repair of an answer that could not be read."""
+repair of an answer that could not be read. Dropped: an answer of the agent had it, which was sent
+back, and its last answer has not."""
 
 CallFailure = Literal["arguments", "unknown_tool", "failed", "not_run"]
 """What is wrong with a tool call: its arguments do not fit, there is no such tool, the tool failed
@@ -71,7 +72,8 @@ class Label(StrEnum):
         "retrieved but lost",
         """A gold answer was retrieved (or the agent wrote it in a text that could not be read)
         but is not in the answer; `lost_at` says who lost it: the agent, the evidence
-        extraction, a plug-in's node or the repair. DeepAmbigQA (arXiv:2511.01323), error
+        extraction, a plug-in's node, the repair, or the agent when it was sent back and answered
+        once more. DeepAmbigQA (arXiv:2511.01323), error
         analysis.""",
     )
     WRONG_TOOL_CALL = (
@@ -235,6 +237,7 @@ _EXTRACTION = (
 )
 _REASONING = (
     _type("left_out", "an answer was retrieved, but left out by the agent", "agent", "left out"),
+    _type("dropped", "an answer was given, and dropped by a later answer", "dropped", "dropped"),
     _type("wrong_branch", "a right answer under the wrong branch", Label.WRONG_BRANCH),
     _type("ambiguous", "a name of several answers that does not say which", Label.AMBIGUOUS_ANSWER),
     ErrorType[Any](

@@ -16,7 +16,7 @@ from branchwise.eval.judging.settle import Settled
 from branchwise.graphs import list_replies
 from branchwise.graphs.extraction import replies
 from branchwise.graphs.pipeline import CLARIFICATION, OPTION_ANSWERS, VERDICT
-from branchwise.trace.events import Event, Expansion, Extraction, Node, Retry, Tool
+from branchwise.trace.events import Checked, Event, Expansion, Extraction, Node, Retry, Tool
 from branchwise.trace.parts import Dropped, Extracted
 
 MAX_NAME_CHARS, MAX_ERROR_CHARS = 64, 500
@@ -210,6 +210,27 @@ class ExtractionWork(_Counts):
         )
 
 
+@dataclass(frozen=True)
+class CheckWork(_Counts):
+    """`answers`: that were looked at; `sent_back`: those for which the agent was, for `missing`
+    things together."""
+
+    answers: int = 0
+    sent_back: int = 0
+    missing: int = 0
+
+    @classmethod
+    def of(cls, checks: Sequence[Checked]) -> "CheckWork":
+        sent_back = [check for check in checks if check.content]
+        return cls(
+            _failures(checks),
+            _dropped(line for check in checks for line in check.dropped),
+            answers=len(checks),
+            sent_back=len(sent_back),
+            missing=sum(len(check.missing) for check in sent_back),
+        )
+
+
 C = TypeVar("C", bound=_Counts)
 
 
@@ -224,6 +245,7 @@ class ModuleWork:
     nodes: Mapping[str, NodeWork] = field(default_factory=dict)
     tools: Mapping[str, ToolWork] = field(default_factory=dict)
     resent: Mapping[str, Counter[str]] = field(default_factory=dict)
+    check: CheckWork | None = None
 
     def __add__(self, other: "ModuleWork") -> "ModuleWork":
         return ModuleWork(
@@ -232,6 +254,7 @@ class ModuleWork:
             _by_name((*self.nodes.items(), *other.nodes.items())),
             _by_name((*self.tools.items(), *other.tools.items())),
             _by_name((*self.resent.items(), *other.resent.items())),
+            _sum(self.check, other.check),
         )
 
     def of_system(self, system: Mapping[str, Any], identity: object = None) -> "ModuleWork":
@@ -242,12 +265,15 @@ class ModuleWork:
             ExtractionWork() if system.get("extract") is True else None,
             {name: NodeWork() for name in _names(_records(identity, "nodes"))},
             {name: ToolWork() for name in tool_names(identity)},
+            check=CheckWork() if system.get("check") else None,
         )
         return none + self
 
     def to_json(self) -> dict[str, Any]:
         modules = {"expansion": self.expansion, "extraction": self.extraction}
         record: dict[str, Any] = {key: work and work.to_json() for key, work in modules.items()}
+        if self.check:
+            record["check"] = self.check.to_json()
         for key, works in (("nodes", self.nodes), ("tools", self.tools)):
             if works:
                 record[key] = {name: {**vars(work)} for name, work in works.items()}
@@ -257,10 +283,11 @@ class ModuleWork:
 
 
 def module_work(events: Iterable[Event]) -> ModuleWork:
-    """What expansions, extractions, nodes and tools record; what has no name is passed over."""
+    """What modules, nodes and tools record; what has no name is passed over."""
     bodies = [event.body for event in events]
     expansions = [body for body in bodies if isinstance(body, Expansion)]
     extractions = [body for body in bodies if isinstance(body, Extraction)]
+    checks = [body for body in bodies if isinstance(body, Checked)]
     nodes = [body for body in bodies if isinstance(body, Node) and "name" not in body.problems]
     called = [body for body in bodies if isinstance(body, Tool) and body.call.name]
     tools = [(tool.call.tool, ToolWork(1, int(tool.failed))) for tool in called]
@@ -276,6 +303,7 @@ def module_work(events: Iterable[Event]) -> ModuleWork:
             for body in bodies
             if isinstance(body, Retry)
         ),
+        CheckWork.of(checks) if checks else None,
     )
 
 
@@ -293,7 +321,7 @@ def _sum(work: C | None, other: C | None) -> C | None:
     return work + other
 
 
-def _failures(calls: Iterable[Expansion | Extracted]) -> Counter[str]:
+def _failures(calls: Iterable[Expansion | Extracted | Checked]) -> Counter[str]:
     """Failed calls by the kind of a `ModelError`, which stands before its words."""
     kinds = (str(call.error).partition(":")[0] for call in calls if call.how == "failed")
     return Counter(kind if kind in _KINDS else UNUSABLE for kind in kinds)
@@ -331,6 +359,9 @@ def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
         parts["expansion"] = InertPart("expansion", f"it wrote readings for none of {items}")
     if modules.extraction and (how := _extraction(modules.extraction)):
         parts["extraction"] = InertPart("extraction", how)
+    if modules.check and not modules.check.sent_back:
+        answers = counted(modules.check.answers, "answer")
+        parts["check"] = InertPart("the check", f"it sent the agent back for none of {answers}")
     for name, work in modules.nodes.items():
         if not work.changed:
             calls = counted(work.calls, "call")

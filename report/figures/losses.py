@@ -65,6 +65,7 @@ PERHAPS = _missing(
 _LOST_ON_THE_WAY = (
     LossKind("wrong_branch", "under the wrong branch", missing_with(Label.WRONG_BRANCH)),
     _lost_at("repair", "unreadable", "in an unreadable answer", "lost with an unreadable answer"),
+    _lost_at("dropped", "dropped", "dropped by a later answer"),
     _lost_at("agent", "left_out", "left out by the agent", "retrieved, left out by the agent"),
     _lost_at("extraction", "extraction", "lost in extraction", "retrieved, lost in extraction"),
     _lost_at("node", "node", "taken out by a node"),

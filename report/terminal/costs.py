@@ -8,7 +8,7 @@ from branchwise.base.errors import nearest
 from branchwise.base.numbers import UNKNOWN, duration, short_count, usd
 from branchwise.base.text import counted, printable
 from branchwise.eval.judging.grading import Demand
-from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
+from branchwise.graphs.ledger import AGENT, CHECKER, EXPANDER, EXTRACTOR
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables.costs import PER_RIGHT, costs_table
 from branchwise.report.terminal.cells import indented, new_table, notes, plain, run_name
@@ -147,7 +147,7 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
     else:
         yield indented(plain(_UNKNOWN, "dim"))
     yield plain("\nAt most, by the settings alone", "bold")
-    every = (AGENT, EXPANDER, EXTRACTOR)
+    every = (AGENT, EXPANDER, EXTRACTOR, CHECKER)
     roles = [role for role in every if any(system.calls.get(role) for system in plan.systems)]
 
     def bounds(planned: _Planned) -> list[str]:

@@ -18,6 +18,7 @@ LOST_WORDS = {
     "extraction": "lost in extraction",
     "node": "taken out by a node",
     "repair": "lost with an answer that could not be read",
+    "dropped": "given, and dropped by a later answer",
 }
 _MOST_PADDING, _MOST_PAIRS, _MAX_QUESTION = 30, 20, 1_000
 _MAX_FAILURE = 1_000

@@ -8,6 +8,7 @@ from branchwise.base.numbers import interval, number
 from branchwise.base.text import counted, printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.errors.module_work import (
+    CheckWork,
     ExpansionWork,
     ExtractionWork,
     Inert,
@@ -187,6 +188,7 @@ def module_lines(work: ModuleWork, asked: str = "question") -> list[ModuleLine]:
     return [
         *([_expansion(work.expansion, asked)] if work.expansion else ()),
         *([_extraction(work.extraction)] if work.extraction else ()),
+        *([_check(work.check)] if work.check else ()),
         *(_node(name, node) for name, node in work.nodes.items()),
     ]
 
@@ -222,6 +224,18 @@ def _extraction(work: ExtractionWork) -> ModuleLine:
     in_vain = work.failed == work.passages - work.reused
     style = ALARM if in_vain else "" if work.with_spans else NOTICE
     return line + _dropped(work.dropped, "span"), style
+
+
+def _check(work: CheckWork) -> ModuleLine:
+    if not work.answers:
+        return "check: no answer came to be checked", NOTICE
+    line = f"check: {counted(work.answers, 'answer')}, {work.sent_back:,} sent back"
+    if work.sent_back:
+        line += f" ({number(work.missing / work.sent_back, 1)} things each)"
+    if work.failed:
+        line += f", {work.failed:,} failed ({_by(work.failures)})"
+    style = ALARM if work.failed == work.answers else "" if work.sent_back else NOTICE
+    return line + _dropped(work.dropped, "line"), style
 
 
 def _node(name: str, work: NodeWork) -> ModuleLine:

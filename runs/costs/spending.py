@@ -12,7 +12,7 @@ from branchwise.agents.restraints import AllowanceSpentError, Limits, Payment, R
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import FLAGS, InputError, SettingNames
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
+from branchwise.graphs.ledger import AGENT, CHECKER, EXPANDER, EXTRACTOR, RoleUsage
 from branchwise.graphs.own_settings import RoleDecoding
 from branchwise.graphs.system import System
 from branchwise.runs.costs.prices import Price, Prices, cost_at
@@ -173,5 +173,5 @@ def _check_call(model: str, limit: object, prices: Prices, whose: str, remedy: s
 
 def models_of(system: System) -> Iterator[tuple[str, str]]:
     settings = system.model_dump()
-    roles = {AGENT: True, EXPANDER: system.expand, EXTRACTOR: system.extract}
+    roles = {AGENT: True, EXPANDER: system.expand, EXTRACTOR: system.extract, CHECKER: system.check}
     yield from ((role, role_model(settings, role)) for role, asked in roles.items() if asked)

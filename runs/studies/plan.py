@@ -15,7 +15,7 @@ from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.selection import CONCURRENCY
 from branchwise.eval.tasks import Task, get_task, is_graded
 from branchwise.eval.tasks.registry import flow_of
-from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
+from branchwise.graphs.ledger import AGENT, CHECKER, EXPANDER, EXTRACTOR, RoleUsage
 from branchwise.graphs.sources import tools_of
 from branchwise.graphs.system import System
 from branchwise.runs.costs.prices import Prices
@@ -347,10 +347,12 @@ def _system_plan(
 
 def _roles(system: System) -> list[_Role]:
     tool_calls = _tool_calls(system)
-    turns = 1 + min(system.budget.turns - 1, tool_calls)
+    # Who is sent back answers once more, with a repair of its own; the last turn is not checked.
+    sent_back = min(system.check, max(0, system.budget.turns - 2))
+    turns = 1 + min(system.budget.turns - 1, tool_calls + sent_back)
     # The turn that spends the last tokens, the answer, a repair.
     late, reply = min(3, turns + 1), _reply(system, AGENT)
-    roles = [_Role(AGENT, system.model, turns + 1, late, AGENT_INPUT, reply)]
+    roles = [_Role(AGENT, system.model, turns + 1 + sent_back, late, AGENT_INPUT, reply)]
     if system.expand:
         model = system.roles.expander or system.model
         roles.append(_Role(EXPANDER, model, 1, 0, MODULE_INPUT, _reply(system, EXPANDER)))
@@ -365,6 +367,9 @@ def _roles(system: System) -> list[_Role]:
             # Two together, of no use, and each alone; a passage is in three requests at most.
             asked, read = -(-3 * searched // 2), 2 * MODULE_INPUT
         roles.append(_Role(EXTRACTOR, model, asked, asked, read, _reply(system, EXTRACTOR)))
+    if sent_back:
+        model = system.roles.checker or system.model
+        roles.append(_Role(CHECKER, model, sent_back, 0, 2 * MODULE_INPUT, _reply(system, CHECKER)))
     return [role for role in roles if role.calls]
 
 

@@ -16,7 +16,7 @@ from branchwise.base.yaml_lines import KeyPath, shown
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.flows import FLOWS
 from branchwise.graphs.sources import tools_of
-from branchwise.graphs.system import MODULES, Roles, System
+from branchwise.graphs.system import DEFAULT_SYSTEM, MODULES, Roles, System
 from branchwise.runs.studies.checks import check_parts, check_value, resolved, retriever_of
 from branchwise.runs.studies.names import distinct_names, model_names, slugs, system_name
 from branchwise.runs.studies.parts import StudyPlugins
@@ -237,7 +237,7 @@ class _Systems:
             if places:
                 module = WORDS[setting]
                 problem = f"no {key} is used: {module} is off in every system"
-                remedy = f"write {module}: on in base, make it a factor, or {leave}"
+                remedy = f"write {module}: {_on(setting)} in base, make it a factor, or {leave}"
                 raise StudyError(problem, places[0], remedy)
         for name in study.nodes:
             if True not in {study.base.get(name), *study.factors.get(name, ())}:
@@ -293,13 +293,19 @@ class _Systems:
             setting = _MODULE_OF.get(key)
             if setting and not getattr(named.system, setting):
                 module = WORDS[setting]
-                remedy = f"{module} is off in both: write {module}: on in base, or design: vary"
+                on = f"write {module}: {_on(setting)} in base"
+                remedy = f"{module} is off in both: {on}, or design: vary"
             problem = f"the systems {other.name!r} and {named.name!r} are the same"
             raise StudyError(problem, place, remedy)
 
 
 def _by_role(value: Value) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def _on(module: str) -> str:
+    """What a file writes to have a module on."""
+    return "on" if getattr(DEFAULT_SYSTEM, module) is False else "1"
 
 
 def _of_modules(value: Value) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from branchwise.agents.answer import parse_answer
 from branchwise.agents.offline.model import OfflineChatModel
-from branchwise.agents.prediction import FORMATS
+from branchwise.agents.prediction import FORMATS, Prediction
 from branchwise.agents.prompt_files import Prompts
+from branchwise.graphs.check_node import checker_message
+from branchwise.graphs.state import AgentState
 
 PROMPTS = Prompts.load()
 SCHEMA = {
@@ -83,6 +85,26 @@ def test_every_other_prompt_gets_an_answer_in_its_form(name):
         assert text.endswith("<ans>no</ans> <cond>[]</cond>")
     else:
         assert isinstance(json.loads(text), dict)
+
+
+@pytest.mark.parametrize(
+    ("answered", "titles", "said"),
+    [
+        (["Reef (1999 song)"], ["Reef (1999 song)", "Reef (album)"], "MISSING: Reef (album)"),
+        (["Reef (1999 song)", "Reef (album)"], ["Reef (1999 song)", "Reef (album)"], "COMPLETE"),
+        (["default"], ["Reef (1999 song)", "Reef (album)"], "COMPLETE"),
+        (["Reef (1999 song)"], ["Reef (1999 song)", "Coral (song)", "Reef"], "COMPLETE"),
+        ([], [], "COMPLETE"),
+    ],
+)
+def test_a_reviewer_names_titles_beside_the_branches_of_an_answer(answered, titles, said):
+    """As a system asks: the prompt file, and the message that the node writes."""
+    passages = [{"id": title, "title": title, "text": ""} for title in titles]
+    found = ToolMessage("x", tool_call_id="c", artifact={"passages": passages})
+    prediction = Prediction(answers=dict.fromkeys(answered, ("Ada Holm",)))
+    state = AgentState(messages=[found], prediction=prediction)
+    asked = checker_message("Who performed Reef?", state)
+    assert reply(SystemMessage(PROMPTS.texts["checker"]), HumanMessage(asked)).text == said
 
 
 def test_sentences_with_words_of_the_question_or_the_search_are_copied():

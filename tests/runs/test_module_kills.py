@@ -132,3 +132,50 @@ def test_a_run_killed_in_the_middle_of_extractions_asks_for_nothing_twice(
         calls = {role: usage["calls"] for role, usage in row.outcome["usage"].items()}
         assert calls == {"expander": 1, "agent": 2, "extractor": PASSAGES + SHARED[by]}
     reader.close()
+
+
+@pytest.mark.long
+def test_a_run_killed_at_each_request_asks_for_nothing_twice_that_was_checked(
+    chat_server, heat_corpus, question_file, tmp_path, start
+):
+    """Each process is killed when its second request arrives: a search, an answer, its check, the
+    next answer and its check are sent once, and once more where the kill met them."""
+    path, server, log = tmp_path / "run", chat_server, []
+    process, sent = None, 0
+    started = threading.Event()
+
+    def script(body):
+        nonlocal sent
+        started.wait()
+        role, turn = role_of(body), turn_of(body)
+        log.append((role, turn))
+        sent += 1
+        if sent == 2:
+            os.kill(process.pid, signal.SIGKILL)
+        if role == "checker":
+            return say("COMPLETE" if "second" in body["messages"][1]["content"] else "MISSING: it")
+        if turn == 0:
+            return call("local_retriever", query="Heat film")
+        given = ["first"] if turn == 1 else ["first", "second"]
+        return say(json.dumps({"reasoning": "r", "answers": {"default": given}}))
+
+    server.play(script)
+    command = [
+        *("run", "--questions", question_file(1), "--corpus", heat_corpus, "--k", 3),
+        *("--model", f"openai:scripted@{server.url}", "--check", 2, "--out", path),
+    ]
+    for number in range(5):
+        started.clear()
+        process, sent = start(*command), 0
+        started.set()
+        assert process.wait() == (-signal.SIGKILL if number < 4 else 0), process.stderr.read()
+        command = ["resume", path]
+    requests = [("agent", 0), ("agent", 1), ("checker", 0), ("agent", 2), ("checker", 0)]
+    assert log == [requests[0], *(one for request in requests[1:] for one in (request, request))]
+    reader = open_run(path)
+    (row,) = reader.items()
+    assert [event.kind for event in reader.events(row.item)] == [
+        *("start", "model", "tool", "model", "answer", "check", "model", "answer", "check")
+    ]
+    assert row.outcome["prediction"]["answers"] == {"default": ["first", "second"]}
+    reader.close()

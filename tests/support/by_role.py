@@ -13,6 +13,7 @@ _PROMPTS = {
     "expander_with_titles": "expander",
     "extractor": "extractor",
     "extractor_several": "extractor",
+    "checker": "checker",
 }
 _ROLES = {
     prompts.texts[name]: role
@@ -22,7 +23,7 @@ _ROLES = {
 
 
 def role_of(body: Body) -> str:
-    """`expander`, `extractor` or `agent`."""
+    """`expander`, `extractor`, `checker` or `agent`."""
     return _ROLES.get(body["messages"][0]["content"], "agent")
 
 

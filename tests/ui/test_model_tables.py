@@ -144,7 +144,9 @@ def holm(p_values: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], flo
 
 TYPES = {
     "extraction": ("not_retrieved", "not_in_corpus", "branch_not_retrieved", "lost_in_extraction"),
-    "reasoning": ("left_out", "wrong_branch", "ambiguous", "wrong_in_evidence", "unsupported"),
+    "reasoning": (
+        *("left_out", "dropped", "wrong_branch", "ambiguous", "wrong_in_evidence", "unsupported"),
+    ),
     "tool_call": ("wrong_tool_call",),
     "other": (
         *("perhaps_stated", "taken_out", "unreadable", "format_error", "cut_reply", "budget_spent"),

@@ -120,6 +120,8 @@ class AnswerWords(EventWords[AnswerRead]):
     def label(self, body: AnswerRead) -> str:
         if body.failed:
             return f"answer: format error: {body.problem}"
+        if body.kept:
+            return f"answer: the one before stands: {body.problem}"
         answers, output = body.prediction.branches, body.prediction.task_output
         if answers:
             entities = count(sum(map(len, answers.values())), "answer")
@@ -133,7 +135,11 @@ class AnswerWords(EventWords[AnswerRead]):
             return
         prediction = body.prediction
         reason = short(prediction.reasoning or "(no reason given)")
-        yield begun("answer", _READ.get(body.how, body.how)).rstrip()
+        if body.kept:
+            yield begun("answer", f"the one before stands: {body.problem}")
+            yield indented(f"raw: {short(body.raw)}")
+        else:
+            yield begun("answer", _READ.get(body.how, body.how)).rstrip()
         yield from branch_lines(prediction.branches)
         if prediction.task_output is not None:
             yield indented(_output(prediction.task_output))
@@ -147,7 +153,9 @@ class AnswerWords(EventWords[AnswerRead]):
         answers, cited = prediction.branches, prediction.cited
         wrong = wrong_by_key(errors) if errors and errors.error is None else None
         yield from parts.note(f"how: {body.how}")
-        yield from parts.text(body.problem, "problem", kind="error" if body.failed else "text")
+        unread = body.failed or body.kept
+        yield from parts.note("the answer before it stands" if body.kept else "")
+        yield from parts.text(body.problem, "problem", kind="error" if unread else "text")
         yield from parts.text(prediction.reasoning, "reasoning", looked=looked)
         for name, texts in answers.items():
             yield _branch(name, texts, wrong)

@@ -1,4 +1,4 @@
-"""What modules and plug-ins' nodes did: query expansion, evidence extraction, changes."""
+"""What modules and plug-ins' nodes did: query expansion, evidence extraction, checks, changes."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from branchwise.report.terminal.blocks import Block
 from branchwise.report.terminal.marks import spans_in
 from branchwise.report.terminal.step_text import begun, count, few, indented, short
 from branchwise.trace.artifacts import ShownPassage
-from branchwise.trace.events import Expansion, Extraction, Node
+from branchwise.trace.events import Checked, Expansion, Extraction, Node
 from branchwise.trace.parts import (
     ChangedMessage,
     Dropped,
@@ -23,9 +23,10 @@ from branchwise.ui.steps.parts import Looked
 from branchwise.ui.steps.words import Around, EventWords, says
 
 AS_IT_STANDS = "the question is asked as it stands"
+ANSWER_STANDS = "the answer stands"
 
 
-def _call_cost(calls: Sequence[Expansion | Extracted | ExtractionRequest]) -> list[str]:
+def _call_cost(calls: Sequence[Expansion | Extracted | ExtractionRequest | Checked]) -> list[str]:
     """Tokens where servers count them, seconds together, and whether all are replays."""
     read = sum(call.usage.input for call in calls)
     written = sum(call.usage.output for call in calls)
@@ -71,6 +72,40 @@ class ExpansionWords(EventWords[Expansion]):
         yield from parts.text("\n".join(body.readings), "readings")
         yield from parts.dropped_blocks(body.dropped, looked)
         yield from parts.text(body.error, "error", kind="error")
+        yield from parts.text(body.reasoning, "reasoning", looked=looked, folded=True)
+        yield from parts.text(body.text, "the reply as it came", folded=True)
+        yield from parts.rest(body.more)
+
+
+@says(Checked)
+class CheckedWords(EventWords[Checked]):
+    """What a reviewer says is missing, or that nothing is; what the agent is told of it."""
+
+    def label(self, body: Checked) -> str:
+        if body.failed:
+            return f"check failed: {body.error}"
+        if body.content and not body.missing:
+            return "check: sent back"
+        return f"check {count(len(body.missing), 'thing')} missing" if body.missing else "complete"
+
+    def lines(self, body: Checked, most: int) -> Iterator[str]:
+        missing = f"{count(len(body.missing), 'thing')} missing" if body.missing else ""
+        facts = [missing or f"nothing is missing: {ANSWER_STANDS}", *_call_cost([body])]
+        if body.failed:
+            facts = [f"failed: {short(body.error)}; {ANSWER_STANDS}"]
+        yield begun("check", ", ".join(facts))
+        if body.reasoning:
+            yield indented(f"thinks: {short(body.reasoning)}")
+        yield from (indented(f"- {short(thing)}") for thing in body.missing)
+        yield from _dropped_line(body.dropped)
+
+    def blocks(self, body: Checked, around: Around) -> Iterator[Block]:
+        looked = around.looked
+        yield from parts.note(*parts.cost(body, body.usage), f"how: {body.how}")
+        yield from parts.text("\n".join(body.missing), "missing", looked=looked)
+        yield from parts.dropped_blocks(body.dropped, looked)
+        yield from parts.text(body.error, "error", kind="error")
+        yield from parts.text(body.content, "what the agent is told", looked=looked)
         yield from parts.text(body.reasoning, "reasoning", looked=looked, folded=True)
         yield from parts.text(body.text, "the reply as it came", folded=True)
         yield from parts.rest(body.more)
@@ -178,11 +213,11 @@ class NodeWords(EventWords[Node]):
     def label(self, body: Node) -> str:
         if body.error:
             return f"node failed: {body.error}"
-        return f"node {body.name}: {_changes(body.update)}"
+        return f"node {body.name}: {_changes(body.slot, body.update)}"
 
     def lines(self, body: Node, most: int) -> Iterator[str]:
         facts = [body.slot, f"{body.seconds:.2f} s", *(["replayed"] if body.replayed else [])]
-        changes = f"failed: {short(body.error)}" if body.error else _changes(body.update)
+        changes = f"failed: {short(body.error)}" if body.error else _changes(body.slot, body.update)
         yield begun("node", f"{body.name}: {changes} ({', '.join(facts)})")
         yield from (indented(f"asked: {short(asked.message)}") for asked in body.asked)
 
@@ -219,14 +254,16 @@ class NodeWords(EventWords[Node]):
         return None if body.error else [message.content for message in body.update.results]
 
 
-def _changes(update: Update) -> str:
+def _changes(slot: str, update: Update) -> str:
     results, pending = update.results, update.pending or ()
     changes = []
     for message in results:
         passages, is_list = message.found.passages, message.found.lists_passages
         left = count(len(passages), "passage") if is_list else "rewritten"
         changes.append(f"call {(message.of or 0) + 1}: {left}")
-    if len(results) < len(pending):
+    if slot == "after_answer" and pending:
+        changes.append("sent back")
+    elif len(results) < len(pending):
         changes.append(count(len(pending), "opening message"))
     if update.readings is not None:
         changes.append(count(len(update.readings), "reading"))
