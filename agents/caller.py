@@ -21,6 +21,7 @@ from branchwise.agents.journal import (
     canonical,
     fingerprint,
     item_of,
+    sample_of,
 )
 from branchwise.agents.outages import Sleep
 from branchwise.agents.prompt_files import Prompts
@@ -259,13 +260,14 @@ class ModelCaller:
         """One request, in the tool protocol that the decoding names and the server takes."""
         messages, schemas, schema = request.messages, request.tools.schemas, request.schema
         seconds, left = self.decoding.timeout, request.time_left()
+        sample = sample_of(request.journal)
         if left is not None:
             seconds = min(seconds, left)
         if seconds <= 0:
             raise ModelError("timeout", f"{self.spec}: no time is left for the request")
         names = [schema["function"]["name"] for schema in schemas]
         if not self._speaks_text:
-            completion = await self._endpoint.complete(messages, schemas, schema, seconds)
+            completion = await self._endpoint.complete(messages, schemas, schema, seconds, sample)
             has_calls = completion.tool_calls or completion.invalid_tool_calls
             is_over = completion.finish in ("stop", "tool_calls", "unknown")
             if is_over and not has_calls and is_written_call(completion.text, names):
@@ -273,7 +275,7 @@ class ModelCaller:
             return completion
         turn = sum(message.type == "ai" for message in messages)
         rendered = render_messages(messages, self._instructions(request.tools))
-        completion = await self._endpoint.complete(rendered, (), schema, seconds)
+        completion = await self._endpoint.complete(rendered, (), schema, seconds, sample)
         if names and not self._text:
             completion = replace(completion, left_out=(*completion.left_out, "tools"))
         return read_calls(completion, turn, names) if names else completion

@@ -102,8 +102,10 @@ class ModelServer:
         tools: Sequence[Mapping[str, Any]],
         schema: Mapping[str, Any] | None,
         seconds: float,
+        sample: int = 0,
     ) -> Completion:
-        """The completion, within `seconds`; `tools` are OpenAI tool schemas. Raises ModelError.
+        """The completion, within `seconds`; `tools` are OpenAI tool schemas; `sample` is added to
+        the seed, where there is one. Raises ModelError.
 
         A field that the server refuses is in the error, and from then on in `refused`: the same
         call sends the request without it.
@@ -111,6 +113,8 @@ class ModelServer:
         api, fields = self._api(messages), dict[str, Any]()
         try:
             fields, left_out = self._fields(api, messages, tools, schema)
+            if sample and "seed" in fields:
+                fields["seed"] += sample
             client = self._connected(api)
             body = client.body(messages, fields, self._own)
             # The client's own limit is for each read: a server that drips would never meet it.
@@ -301,6 +305,7 @@ class InProcess:
         tools: Sequence[Mapping[str, Any]],
         schema: Mapping[str, Any] | None,
         seconds: float,
+        sample: int = 0,
     ) -> Completion:
         bound: dict[str, Any] = {"tools": tools} if tools else {}
         try:

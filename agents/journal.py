@@ -79,6 +79,12 @@ def item_of(journal: Journal) -> object:
     return getattr(journal, "item", journal)
 
 
+def sample_of(journal: Journal) -> int:
+    """Which of several samples of one conversation asks, from 1; 0 where there is but one."""
+    sample: int = getattr(journal, "sample", 0)
+    return sample
+
+
 class MemoryJournal:
     """A journal that lives as long as the item: for `ask`, for embedding, for tests."""
 

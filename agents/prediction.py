@@ -53,6 +53,11 @@ class AnswerFormat(Protocol):
         ...
 
     @property
+    def by_branch(self) -> bool:
+        """Whether the answers are texts by branch; else they are a `task_output`."""
+        return True
+
+    @property
     def cites(self) -> bool:
         """Whether answers name the passages that support them."""
         return False

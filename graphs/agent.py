@@ -23,6 +23,7 @@ from branchwise.graphs.agent_node import PROMPTS as BUDGET_PROMPTS
 from branchwise.graphs.agent_node import stated_by
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.check_node import PROMPTS as CHECKER_PROMPTS
+from branchwise.graphs.designs import designed
 from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
 from branchwise.graphs.expand_node import TitleSearcher, shown_readings
 from branchwise.graphs.flows import Brief, Flow, GraphParts, default_flow
@@ -92,7 +93,8 @@ class Agent:
     several agents may share a retriever in a `Batcher`.
     `restraints` hold requests back; `recordings` opens the runs that `replay:` names.
     Raises InputError before any work for an unknown model spec, prompt or tool, for a missing key,
-    endpoint, corpus, index, graph or run, and for extraction without tools.
+    endpoint, corpus, index, graph or run, for extraction without tools, and for several tries of
+    what is not merged or cannot be.
     """
 
     def __init__(
@@ -106,7 +108,7 @@ class Agent:
         restraints: Restraints = UNRESTRAINED,
         recordings: OpenRecordings | None = None,
     ) -> None:
-        keys, flow = Keys(system.keys), flow or default_flow()
+        keys, flow = Keys(system.keys), designed(flow or default_flow(), system)
         keys.check()
         self.system, self.flow, self._outages = system, flow, restraints.outages
         self.prompts = Prompts.load(

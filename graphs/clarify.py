@@ -37,16 +37,20 @@ from branchwise.graphs.pipeline import (
     with_answers,
 )
 from branchwise.graphs.reduce import StateUpdate
-from branchwise.graphs.stage import StageGraph, StageRead, texts_of
+from branchwise.graphs.stage import (
+    StageGraph,
+    StageRead,
+    counted_as_spent,
+    problems_of,
+    texts_of,
+    worst_how,
+)
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.trace.events import AnswerRead, StageEnded
 from branchwise.trace.parts import Predicted
 
 if TYPE_CHECKING:
     from branchwise.graphs.flows import AgentGraph
-
-_READ_HOW = ("strict", "tolerant", "repaired")
-"""How answers are read, the best first."""
 
 
 class OptionAsked(TypedDict):
@@ -222,8 +226,7 @@ def _choose(pipeline: Pipeline, parts: GraphParts, plain: str) -> Any:
             # From its beginning whenever it goes on behind an interrupt: nothing is told before.
             options = await _chosen(context.person, context, state["asked"], options)
             context.event(StageEnded(name="choice", options=tuple(options)))
-        left = max(0, parts.budget.tokens - state["spent"].tokens)
-        tokens = parts.budget.tokens - left // len(options)
+        tokens = counted_as_spent(parts.budget, state["spent"], len(options))
         asked, sends = state["asked"], []
         for place, option in enumerate(options):
             question = parse_clarification(asked).chosen(context.question, option)
@@ -266,7 +269,7 @@ def _answer_option(stage: StageGraph, pipeline: Pipeline) -> Any:
     async def answer_option(asked: OptionAsked, runtime: Runtime[ItemContext]) -> StateUpdate:
         context, place, option = runtime.context, asked["place"], asked["option"]
         in_turns = pipeline.in_turns
-        try:
+        with context.lanes.conversation(place):
             ended = await stage.run(
                 steps,
                 context,
@@ -278,11 +281,6 @@ def _answer_option(stage: StageGraph, pipeline: Pipeline) -> Any:
                 lane=place,
             )
             ended.tell(answers=ended.texts)
-        except BaseException:
-            # The item ends: what the others have done so far belongs to its trace.
-            context.lanes.close()
-            raise
-        context.lanes.end(place)
         evidence = list(dict.fromkeys(ended.state["evidence"]))
         answer = OptionAnswer(option=option, answers=list(ended.texts), evidence=evidence)
         return {**ended.adds, "answered": [answer]}
@@ -332,8 +330,8 @@ def _reading(pipeline: Pipeline, state: ClarifyState) -> tuple[str, str | None]:
     It could not be if its first decision could not: whether the question is ambiguous, or else what
     is asked back. For a person it could not be if no answer could."""
     reads: Sequence[StageRead] = state.get("reads", ())
-    failed = {read["of"]: read["problem"] for read in reads if read["how"] == UNREADABLE}
-    problem = next((f"{of}: {why}" for of, why in failed.items()), None)
+    failed = problems_of(reads)
+    problem = next(iter(failed.values()), None)
     if pipeline.person:
         shown = [f"option {option}" for option in state.get("chosen", ())] or ["answers"]
         is_undecided = all(name in failed for name in shown)
@@ -341,5 +339,4 @@ def _reading(pipeline: Pipeline, state: ClarifyState) -> tuple[str, str | None]:
         is_undecided = state["ambiguous"] is None if pipeline.detects else "question" in failed
     if is_undecided:
         return UNREADABLE, problem
-    hows = [read["how"] for read in reads if read["how"] in _READ_HOW]
-    return max(hows, key=_READ_HOW.index, default=_READ_HOW[0]), problem
+    return worst_how(reads), problem

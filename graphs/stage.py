@@ -1,6 +1,6 @@
 """A stage of an item: a conversation of its own, with the item's journal, ledger and budget."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -15,10 +15,14 @@ from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.flows import Flow, GraphParts
 from branchwise.graphs.reduce import StateUpdate, begun
 from branchwise.graphs.state import AgentState, ConversationJournal, ItemContext, Spent
+from branchwise.graphs.system import Budget
 from branchwise.trace.events import Stage, StageEnded, Start
 
 if TYPE_CHECKING:
     from branchwise.graphs.flows import AgentGraph
+
+_READ_HOW = ("strict", "tolerant", "repaired")
+"""How answers are read, the best first."""
 
 
 class StageRead(TypedDict):
@@ -27,6 +31,24 @@ class StageRead(TypedDict):
     of: str
     how: str
     problem: str | None
+
+
+def worst_how(reads: Iterable[StageRead]) -> str:
+    """How those that could be read were read, at worst."""
+    hows = [read["how"] for read in reads if read["how"] in _READ_HOW]
+    return max(hows, key=_READ_HOW.index, default=_READ_HOW[0])
+
+
+def problems_of(reads: Iterable[StageRead]) -> dict[str, str]:
+    """Of each conversation whose answer could not be read, which it is and why."""
+    failed = (read for read in reads if read["how"] == UNREADABLE)
+    return {read["of"]: f"{read['of']}: {read['problem']}" for read in failed}
+
+
+def counted_as_spent(budget: Budget, spent: Spent, conversations: int) -> int:
+    """How many tokens count as spent for each of several conversations at the same time, which
+    share what is left of the budget equally."""
+    return budget.tokens - max(0, budget.tokens - spent.tokens) // conversations
 
 
 def texts_of(answers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -99,17 +121,21 @@ class StageGraph:
         turns: tuple[str, ...] = (),
         option: str = "",
         lane: int | None = None,
+        sample: int = 0,
     ) -> StageResult:
         """Converse about `question` (the item's), beginning with `message` (the question), `tokens`
         of the budget being spent. `turns`: what is said behind the message, the agent's and the
         user's in turn, the last one the user's. Stages with a `lane` run at the same time
-        (`Lanes`)."""
+        (`Lanes`); `sample`: which of several of the same conversation it is, from 1."""
         question = question or context.question
         message = message or question
         lanes = None if lane is None else context.lanes
-        journal = ConversationJournal(context.journal, f"{self.name}\0{option}", lanes, lane or 0)
+        name = f"{self.name}\0{option}"
+        journal = ConversationJournal(context.journal, name, lanes, lane or 0, sample)
         own = context.within(question, journal)
-        setting = self.flow.setting(has_tools=bool(self.parts.tools))
+        setting = self.flow.setting(
+            has_tools=bool(self.parts.tools), has_passages=bool(context.fragments)
+        )
         system = self.parts.system_prompt(self.flow.prompts[setting])
         stage = Stage(name=self.name, option=option, system=system, content=message, turns=turns)
         own.event(stage)

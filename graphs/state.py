@@ -4,7 +4,8 @@ import hashlib
 import operator
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Protocol
 
@@ -44,8 +45,15 @@ class Lanes:
         else:
             self._waiting[lane].append((kind, data))
 
-    def end(self, lane: int) -> None:
-        """A conversation has ended: the next one need no longer wait."""
+    @contextmanager
+    def conversation(self, lane: int) -> Iterator[None]:
+        """Around a conversation: once it has ended, the next one need no longer wait."""
+        try:
+            yield
+        except BaseException:
+            # The item ends: what the others have done so far belongs to its trace.
+            self.close()
+            raise
         self._ended.add(lane)
         while self._first in self._ended:
             self._first += 1
@@ -67,18 +75,25 @@ class ConversationJournal:
 
     Results of tools and nodes depend on what the conversation has seen and not only on the call, so
     each conversation finds its own again. Requests to models hold all that their replies depend on:
-    their keys stay as they are, so that replays find them. In a `lane` its events wait their turn.
+    their keys stay as they are, so that replays find them; but of several samples of one
+    conversation (`sample`, from 1), which make equal requests at the same time, each finds its own.
+    In a `lane` its events wait their turn.
     """
 
     def __init__(
-        self, journal: Journal, name: str, lanes: Lanes | None = None, lane: int = 0
+        self,
+        journal: Journal,
+        name: str,
+        lanes: Lanes | None = None,
+        lane: int = 0,
+        sample: int = 0,
     ) -> None:
         self.item = item_of(journal)
         self._journal, self._name = journal, name
-        self._lanes, self._lane = lanes, lane
+        self._lanes, self._lane, self.sample = lanes, lane, sample
 
     def recall(self, key: CallKey) -> Slot:
-        if key.kind == "model":
+        if key.kind == "model" and not self.sample:
             return self._journal.recall(key)
         own = hashlib.sha256(f"{self._name}\0{key.digest}".encode()).hexdigest()
         return self._journal.recall(replace(key, digest=own))
@@ -206,7 +221,6 @@ class ItemContext:
             self,
             journal=journal,
             question=question,
-            fragments=(),
             follow_ups=(),
             prompts_seen=PromptGrowth(),
         )

@@ -4,10 +4,8 @@ A field's type, bounds and default, and its `Setting`, are all that is said of a
 help, keys of study files, refusals and digests are made of them.
 """
 
-import inspect
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache, partial
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -27,7 +25,7 @@ from branchwise.agents.decoding import PANEL, Decoding
 from branchwise.base.errors import InputError
 from branchwise.base.keys import HELP, METAVAR, OPTION
 from branchwise.base.numbers import MOST_SECONDS
-from branchwise.base.plugins.declare import Plugin
+from branchwise.base.plugins.declare import as_written
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.base.setting import Declared, NamedSettings, Setting, declared
 from branchwise.corpora.kinds import NAMES
@@ -40,6 +38,8 @@ from branchwise.graphs.own_settings import (
     decoding_with,
 )
 
+MAX_TRIES = 20
+Merge = Literal["union", "majority", "list"]
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
 """Settings of plug-ins by their names."""
 _model, _tools = partial(Setting, panel="Model"), partial(Setting, panel="Tools and retrieval")
@@ -122,12 +122,13 @@ class System(BaseModel, metaclass=NamedSettings):
     of passages per search and removes it from the tool's schema. `tools`: None is `local_retriever`
     if there is a retriever, `open_passages` if there is a corpus (not with the paper's prompts),
     and `wikidata_search` and `wikisparql` if there is a graph; without tools the model answers
-    directly. A tool or node is named, or is `file.py:NAME` or
-    `package.module:NAME` (base/plugins/specs.py); `settings` are theirs, by their names. `nodes`
-    are the plug-in steps, in order. `extract_by`: search, which asks about the passages of a turn's
-    searches together and about a passage once, unless a search asks for something else; or passage,
-    which asks about each passage of each result. `per_name`: of the passages whose titles differ
-    only by a disambiguator in brackets, this many come before others; None keeps the ranking.
+    directly. A tool or node is named, or is `file.py:NAME` or `package.module:NAME`
+    (base/plugins/specs.py); `settings` are theirs, by their names. `nodes` are the plug-in steps,
+    in order. `extract_by`: search, which asks about the passages of a turn's searches together and
+    about a passage once, unless a search asks for something else; or passage, which asks about each
+    passage of each result. `tries`: conversations about a question whose answers are merged as
+    `merge` says (`graphs/tries.py`). `per_name`: of the passages whose titles differ only by a
+    disambiguator in brackets, this many come before others; None keeps the ranking.
     `repeat_passages`: a passage that the agent has before it, or that was extracted for what a
     search asks, is shown whole again, instead of by its title. `asking`: the settings of tasks that
     are not their defaults (`graphs/own_settings.py`); they may also be given among the others, as
@@ -286,6 +287,23 @@ class System(BaseModel, metaclass=NamedSettings):
         Field(ge=0, le=10),
         _module("Times that a reviewer may send the agent back.", module="check"),
     ] = 0
+    tries: Annotated[
+        int,
+        Field(ge=1, le=MAX_TRIES),
+        _module(
+            "Conversations about a question, at the same time, whose answers are merged.",
+            module="merge",
+        ),
+    ] = 1
+    merge: Annotated[
+        Merge | None,
+        _module(
+            "How: every answer of any try, those of more than half of them, or the list that the "
+            "model makes of them.",
+            none="none",
+            module="merge",
+        ),
+    ] = None
     nodes: Annotated[
         tuple[str, ...],
         _module(
@@ -352,7 +370,7 @@ class System(BaseModel, metaclass=NamedSettings):
     def _gather_asking(cls, given: Any) -> Any:
         """Put the settings of tasks that stand among the others where they belong."""
         if isinstance(given, Mapping):
-            given = {name: _written(value) for name, value in given.items()}
+            given = {name: as_written(value) for name, value in given.items()}
         others = given.keys() - cls.model_fields.keys() if isinstance(given, Mapping) else ()
         names = [name for name in others if name in asking_settings()] if others else ()
         if not names:
@@ -399,18 +417,6 @@ class System(BaseModel, metaclass=NamedSettings):
                 part = part.setdefault(name, {})
             part[path[-1]] = value
         return cls.model_validate(nested)
-
-
-def _written(value: Any) -> Any:
-    """A path as a text, and a decorated function as its spec."""
-    if isinstance(value, list | tuple):
-        return tuple(map(_written, value))
-    if isinstance(value, Plugin):
-        return value.spec_here
-    if inspect.isfunction(value):
-        what = f"{value.__qualname__} is a function that is not decorated"
-        raise InputError(what, remedy='put @branchwise.tool above it, or name it: "file.py:NAME"')
-    return str(value) if isinstance(value, Path) else value
 
 
 DEFAULT_SYSTEM = System()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from branchwise.trace.events import (
+    TRY,
     AnswerRead,
     BudgetSpent,
     Checked,
@@ -16,6 +17,8 @@ from branchwise.trace.events import (
     Model,
     Node,
     Retry,
+    Stage,
+    StageEnded,
     Start,
     Tool,
 )
@@ -53,7 +56,8 @@ class Conversation:
     """`calls` in the order made; `answering` is the agent's last turn, before any repair;
     `modules`: of query expansion, tools, evidence extraction, nodes, checks and retries;
     `rewritten`: the last node's that put another text in the place of what the agent answered;
-    `earlier`: the answers from which the agent was sent back."""
+    `earlier`: the answers from which the agent was sent back; `tries`: where the answers of several
+    tries were read."""
 
     calls: tuple[ToolCall, ...] = ()
     tokens: int = 0
@@ -65,13 +69,15 @@ class Conversation:
     modules: tuple[Event, ...] = ()
     rewritten: Event | None = None
     earlier: tuple[Event, ...] = ()
+    tries: tuple[Event, ...] = ()
 
 
 @dataclass
 class _Turn:
     """What the calls of a model turn brought, by the place of the call, before the first turn too.
     `results` in the order in which they ended. `calls`: how many the model made; `tokens`: of all
-    model calls until then; `omitted`: how many of the item's oldest results were left out later."""
+    model calls until then; `omitted`: how many of the conversation's oldest results were left
+    out later; `begins`: whether a stage begins here, a conversation of its own."""
 
     calls: int = 0
     tokens: int = 0
@@ -79,6 +85,7 @@ class _Turn:
     extractions: dict[int, Extraction] = field(default_factory=dict)
     changes: dict[int, list[Change]] = field(default_factory=lambda: defaultdict(list))
     omitted: int = 0
+    begins: bool = False
 
     def add(self, step: int, result: Tool) -> None:
         """Add a result: of two for one call, the second is none's."""
@@ -89,6 +96,8 @@ class _Turn:
 def read_conversation(events: Iterable[Event]) -> Conversation:
     """Read a trace once, whatever it was written by: what is not there is left out."""
     turns, tokens, count = [_Turn()], 0, 0
+    tries: list[Event] = []
+    stage: str | None = None
     last: dict[str, Event] = {}
     modules: list[Event] = []
     earlier: list[Event] = []
@@ -122,15 +131,29 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
                 turn.omitted = body.omitted
             case Start() | BudgetSpent():
                 last.setdefault(body.KIND, event)
+            case Stage():
+                turns.append(_Turn(tokens=tokens, begins=True))
+                stage = body.name
+            case StageEnded():
+                stage = None
             case AnswerRead():
                 last[body.KIND] = event
-    calls, own = tuple(_numbered(turns)), tuple(modules)
-    return Conversation(calls, tokens, events=count, modules=own, earlier=tuple(earlier), **last)
+                tries += [event] if stage == TRY else []
+    return Conversation(
+        tuple(_numbered(turns)),
+        tokens,
+        events=count,
+        modules=tuple(modules),
+        earlier=tuple(earlier),
+        tries=tuple(tries),
+        **last,
+    )
 
 
 def _numbered(turns: Iterable[_Turn]) -> Iterator[ToolCall]:
-    made = 0
+    made = before = 0
     for turn in turns:
+        before = made if turn.begins else before
         for place, (step, result) in sorted(turn.results.items()):
             made += 1
             yield ToolCall(
@@ -140,7 +163,7 @@ def _numbered(turns: Iterable[_Turn]) -> Iterator[ToolCall]:
                 tokens=turn.tokens,
                 extraction=turn.extractions.get(place),
                 # What was left out in an earlier turn had been seen; only this turn's had not.
-                seen=made > turn.omitted,
+                seen=made - before > turn.omitted,
                 changes=tuple(turn.changes.get(place, ())),
             )
 

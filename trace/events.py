@@ -325,6 +325,10 @@ class AnswerRead(Body):
         return self.how == "failed"
 
 
+TRY = "try"
+"""The name of a stage that is one of several tries of the whole question."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Checked(Body):
     """A reviewer looked at an answer. `how`: complete, missing or failed (the answer stands);
@@ -370,12 +374,12 @@ class Stage(Body):
 @dataclass(frozen=True, kw_only=True)
 class StageEnded(Body):
     """What a stage came to: whether the question is ambiguous, what is asked back with which
-    options, the options that a person chose, or the answers. `problem`: why there is less than was
-    asked for."""
+    options, the options that a person chose, or the answers. `left_out`: of several tries, answers
+    that their merge lacks. `problem`: why there is less than was asked for."""
 
     KIND, STEP = "stage_end", "stage"
     OPTIONAL = Body.OPTIONAL | frozenset(
-        {"option", "ambiguous", "question", "options", "answers", "problem"}
+        {"option", "ambiguous", "question", "options", "answers", "left_out", "problem"}
     )
     name: str
     option: str = ""
@@ -383,6 +387,7 @@ class StageEnded(Body):
     question: str = ""
     options: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     problem: str | None = None
 
     @property

@@ -229,6 +229,18 @@ class Plugin:
         return {**self.values, **dict.fromkeys(runs, current_run())}
 
 
+def as_written(value: Any) -> Any:
+    """A value as settings hold it: a path as a text, a decorated function as its spec."""
+    if isinstance(value, list | tuple):
+        return tuple(map(as_written, value))
+    if isinstance(value, Plugin):
+        return value.spec_here
+    if inspect.isfunction(value):
+        what = f"{value.__qualname__} is a function that is not decorated"
+        raise InputError(what, remedy='put @branchwise.tool above it, or name it: "file.py:NAME"')
+    return str(value) if isinstance(value, Path) else value
+
+
 @dataclass(frozen=True)
 class RefusedPlugin:
     """Stands in an imported file for a function that cannot be what its decorator declares, so that

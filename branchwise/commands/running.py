@@ -69,7 +69,7 @@ def answer_questions(questions: QuestionSource, asked: RunRequest) -> None:
     if asked.is_forecast and options.pilot is None:
         wanted.forecast(asked.forecast_from)
         return
-    several = system.extract or asks_several(task or loaded.task)
+    several = system.extract or system.tries > 1 or asks_several(task or loaded.task)
     allow_open_files(options.concurrency, several=several)
     warn_of_shutdowns([system], system.keys, choice)
     made = api.run(selected, system, options, scoring, out=out, progress=True)
@@ -141,7 +141,8 @@ def continue_run(
 ) -> None:
     """Go on with a run; `changed`: where its parts are now, and what else `api.resume` takes."""
     with closing(open_run(path)) as reader:
-        several = bool(reader.meta["system"].get("extract")) or asks_several(reader.task)
+        begun = reader.meta["system"]
+        several = bool(begun.get("extract") or begun.get("merge")) or asks_several(reader.task)
     allow_open_files(pace.concurrency, several=several)
     continued = api.resume(path, pace, keys=keys.variables, progress=True, **changed)
     finish(continued, keys, as_json=as_json, pace=pace)

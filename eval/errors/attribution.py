@@ -63,6 +63,7 @@ class _Case:
     unread: frozenset[GoldPair]
     written: frozenset[GoldPair]
     given_before: Mapping[GoldPair, int]
+    tried: frozenset[GoldPair]
     rewritten_at: int | None
     known: bool
 
@@ -95,11 +96,11 @@ def attribute(item: AnsweredItem, events: Iterable[Event]) -> ItemErrors:
     `events` is the item's trace, empty where there is none. A missing answer is, in this order:
     under another key (wrong_branch); in an answer before the last one (dropped); dropped by the
     evidence extraction, or taken out by a plug-in's node, wherever it was retrieved (the first
-    place decides); in the agent's answer, and not in that of a node behind it (node); lost with a
-    text that could not be read (repair); retrieved (agent); or never retrieved. Where gold says
-    which passages support an answer, one that only others mention was never retrieved; where it
-    does not, one that no passage states (`AnswerStatements`) is mentioned, perhaps not stated. For
-    attributable tasks only.
+    place decides); in the answer of one of several tries (merge); in the agent's answer, and not in
+    that of a node behind it (node); lost with a text that could not be read (repair); retrieved
+    (agent); or never retrieved. Where gold says which passages support an answer, one that only
+    others mention was never retrieved; where it does not, one that no passage states
+    (`AnswerStatements`) is mentioned, perhaps not stated. For attributable tasks only.
     """
     return examine(item, events).errors
 
@@ -207,6 +208,7 @@ def _case(item: AnsweredItem, reading: Conversation) -> _Case:
         _unread(item, reading, targets),
         _written(reading, targets),
         _given_before(reading, targets),
+        _tried(reading, targets),
         reading.rewritten.seq if reading.rewritten else None,
         known=reading.events > 0 and item.error is None,
     )
@@ -226,18 +228,19 @@ def _given(gold: GoldBranches, answers: Answers, matches: BranchMatches) -> froz
 
 def _unread(item: AnsweredItem, reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
     """Gold answers in the agent's last text, or that of a node in its place, where this could not
-    be read as an answer. A refusal is none, whatever it mentions."""
+    be read as an answer, or in that of a try. A refusal is none, whatever it mentions."""
     turn = _last_turn(reading)
     answer = reading.answer.body if reading.answer else None
     is_kept = isinstance(answer, AnswerRead) and answer.kept
+    raws = [answer.raw[-MAX_ANSWERING_CHARS:] for answer in _of_tries(reading) if answer.raw]
     if turn is None or not (is_kept or item.how in ("repaired", "failed")):
-        return frozenset()
+        return _pairs_in(raws, targets)
     text = "" if turn.finish in _DECLINED else turn.text
     if reading.rewritten is not None:
         node = reading.rewritten.body
         messages = (node.update.messages if isinstance(node, Node) else None) or ()
         text = "\n".join(message.content for message in messages)
-    return _pairs_in([text[-MAX_ANSWERING_CHARS:]], targets)
+    return _pairs_in([text[-MAX_ANSWERING_CHARS:], *raws], targets)
 
 
 def _written(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
@@ -258,6 +261,16 @@ def _given_before(reading: Conversation, targets: Targets) -> dict[GoldPair, int
             texts = [text for own in event.body.prediction.branches.values() for text in own]
             given |= dict.fromkeys(_pairs_in(texts, targets), event.seq)
     return given
+
+
+def _tried(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
+    """Gold answers of any of several tries."""
+    answers = (answer.prediction.branches for answer in _of_tries(reading))
+    return _pairs_in([t for own in answers for texts in own.values() for t in texts], targets)
+
+
+def _of_tries(reading: Conversation) -> list[AnswerRead]:
+    return [event.body for event in reading.tries if isinstance(event.body, AnswerRead)]
 
 
 def _last_turn(reading: Conversation) -> Model | None:
@@ -313,6 +326,8 @@ def _lost(
     if places and all(case.evidence.dropped(at) or at.node is not None for at in places):
         node = places[0].node
         return Label.INCORRECT_REASONING, "extraction" if node is None else "node", node
+    if pair in case.tried:
+        return Label.INCORRECT_REASONING, "merge", None
     if pair in case.written:
         return Label.INCORRECT_REASONING, "node", case.rewritten_at
     if pair in case.unread:

@@ -15,7 +15,7 @@ from branchwise.trace.conversation import ToolCall
 
 MAX_PLACES = 5
 """Places that are kept of each answer; how many there are is kept beside."""
-LOST_AT: tuple[LostAt, ...] = ("agent", "extraction", "node", "repair", "dropped")
+LOST_AT: tuple[LostAt, ...] = ("agent", "extraction", "node", "repair", "dropped", "merge")
 CALL_FAILURES: tuple[CallFailure, ...] = ("arguments", "unknown_tool", "failed", "not_run")
 
 

@@ -15,11 +15,11 @@ from branchwise.base.text import one_line
 if TYPE_CHECKING:
     from branchwise.eval.errors.item_errors import ItemErrors
 
-LostAt = Literal["agent", "extraction", "node", "repair", "dropped"]
+LostAt = Literal["agent", "extraction", "node", "repair", "dropped", "merge"]
 """Who lost an answer that was retrieved: the agent that did not give it, the evidence extraction
 that kept no span with it, a plug-in's node that took it out of what the agent saw or wrote, or the
 repair of an answer that could not be read. Dropped: an answer of the agent had it, which was sent
-back, and its last answer has not."""
+back, and its last answer has not. Merge: one of several tries had it."""
 
 CallFailure = Literal["arguments", "unknown_tool", "failed", "not_run"]
 """What is wrong with a tool call: its arguments do not fit, there is no such tool, the tool failed
@@ -72,9 +72,8 @@ class Label(StrEnum):
         "retrieved but lost",
         """A gold answer was retrieved (or the agent wrote it in a text that could not be read)
         but is not in the answer; `lost_at` says who lost it: the agent, the evidence
-        extraction, a plug-in's node, the repair, or the agent when it was sent back and answered
-        once more. DeepAmbigQA (arXiv:2511.01323), error
-        analysis.""",
+        extraction, a plug-in's node, the repair, the agent when it was sent back and answered once
+        more, or the merge of several tries. DeepAmbigQA (arXiv:2511.01323), error analysis.""",
     )
     WRONG_TOOL_CALL = (
         "wrong_tool_call",
@@ -265,6 +264,7 @@ _OTHER = (
         "perhaps stated",
     ),
     _type("taken_out", "an answer was taken out by a node", "node", "taken out by a node"),
+    _type("merged_away", "a try's answer was left out by the merge", "merge", "lost in the merge"),
     _type("unreadable", "an answer was in a text that could not be read", "repair", "unreadable"),
     _type("format_error", "the answer could not be read", Label.FORMAT_ERROR),
     _type("cut_reply", "a reply was cut at the token limit", Label.CUT_REPLY),

@@ -10,6 +10,7 @@ from branchwise.agents.prompt_files import register_prompts
 from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames
 from branchwise.corpora.questions import Gold, Question
 from branchwise.eval.tasks.task import Column, Task
+from branchwise.graphs.designs import designed
 from branchwise.graphs.flows import FLOWS, Flow
 from branchwise.graphs.own_settings import DEFAULT_PROTOCOL, PROTOCOL, register_settings
 from branchwise.graphs.sources import tools_of
@@ -96,7 +97,8 @@ def is_attributable(name: str) -> bool:
 def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
     """How the system is asked the task's questions; `words`: what a refusal calls settings. Raises
     SettingError for a protocol that the task has not, closed book with tools, a setting that
-    changes nothing there, and a number of worked examples that it has not."""
+    changes nothing there, a number of worked examples that it has not, and a design that it cannot
+    have (`designed`)."""
     protocol = system.asked(PROTOCOL)
     if protocol != DEFAULT_PROTOCOL and protocol not in task.flow.protocols:
         problem = f"the task {task.name} has no protocol {protocol!r}"
@@ -118,6 +120,7 @@ def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
         raise SettingError("shots", problem, where=words.name("shots"), remedy=f"write {known}")
     if system.expand and not flow.readings:
         raise _idle("expand", in_what, words)
+    designed(flow, system, words)
     return flow
 
 

@@ -69,6 +69,7 @@ _LOST_ON_THE_WAY = (
     _lost_at("agent", "left_out", "left out by the agent", "retrieved, left out by the agent"),
     _lost_at("extraction", "extraction", "lost in extraction", "retrieved, lost in extraction"),
     _lost_at("node", "node", "taken out by a node"),
+    _lost_at("merge", "merge", "lost in the merge", "left out by the merge of several tries"),
     PERHAPS,
     _missing("never_retrieved", Label.INCOMPLETE_EXTRACTION),
     _missing("not_in_corpus", Label.NOT_IN_CORPUS),

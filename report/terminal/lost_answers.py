@@ -19,6 +19,7 @@ LOST_WORDS = {
     "node": "taken out by a node",
     "repair": "lost with an answer that could not be read",
     "dropped": "given, and dropped by a later answer",
+    "merge": "left out by the merge of several tries",
 }
 _MOST_PADDING, _MOST_PAIRS, _MAX_QUESTION = 30, 20, 1_000
 _MAX_FAILURE = 1_000

@@ -15,6 +15,7 @@ from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.selection import CONCURRENCY
 from branchwise.eval.tasks import Task, get_task, is_graded
 from branchwise.eval.tasks.registry import flow_of
+from branchwise.graphs.designs import designed
 from branchwise.graphs.ledger import AGENT, CHECKER, EXPANDER, EXTRACTOR, RoleUsage
 from branchwise.graphs.sources import tools_of
 from branchwise.graphs.system import System
@@ -281,7 +282,13 @@ def plan_systems(
     items = len(questions) * epochs
     task = get_task(questions.task)
     planned = tuple(
-        _system_plan(named, items, flow_of(task, named.system).conversations, prices, pace)
+        _system_plan(
+            named,
+            items,
+            designed(flow_of(task, named.system), named.system).conversations,
+            prices,
+            pace,
+        )
         for named in systems
     )
     grading = grading_plans(scoring, systems, questions, epochs, prices)

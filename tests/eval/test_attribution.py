@@ -146,7 +146,8 @@ def test_items_answers_and_calls_are_counted_by_label() -> None:
         Label.INTERRUPTED: LabelTotal(),
         Label.BUDGET_SPENT: LabelTotal(items=2),
     }
-    assert found.lost_at == {"agent": 4, "extraction": 2, "node": 0, "repair": 2, "dropped": 0}
+    lost_at = {"agent": 4, "extraction": 2, "node": 0, "repair": 2, "dropped": 0, "merge": 0}
+    assert found.lost_at == lost_at
     assert found.calls == {"arguments": 1, "unknown_tool": 2, "failed": 0, "not_run": 1}
 
 

@@ -50,7 +50,8 @@ def test_option_and_key_of_a_number_make_the_same_system(one):
     value = max(min(VALUES[one.kind], most), least)
     option = one.flag.lstrip("-").replace("-", "_")
     module = one.setting.module
-    others = {"corpus": "C", **({module: True} if module not in (None, one.name) else {})}
+    on = {module: "union" if module == "merge" else True} if module not in (None, one.name) else {}
+    others = {"corpus": "C", **on}
     read = read_options(System, {option: value, **others})
     assert read == System.of({one.path: value}).model_copy(update=others)
     assert checked_section("base", {one.word: value}, ()) == {one.word: value}

@@ -208,8 +208,8 @@ def _gold_line(
     if errors.error is not None:
         return AnswerLine(one_line(text), "missing", "the question failed", places, ends.get(Error))
     step = places[0].step if places else None
-    if lost.lost_at == "repair":
-        places, step = (), ends.get(Model)
+    if lost.lost_at in ("repair", "merge"):
+        places, step = (), ends.get(Model if lost.lost_at == "repair" else AnswerRead)
     elif lost.lost_step is not None:
         step = lost.lost_step
     elif step is None and errors.format_error is not None:

@@ -34,6 +34,7 @@ class VerdictFormat(AnswerFormat):
     """A verdict in place of answers: `task_output` is `{"ambiguous": bool}`."""
 
     name: str = "ambiguity"
+    by_branch: bool = False
     schema: ClassVar[dict[str, Any]] = object_schema(
         {"reasoning": {"type": "string"}, VERDICT: {"type": "boolean"}}
     )
@@ -66,6 +67,7 @@ class ClarificationFormat(AnswerFormat):
     text is read: whether it is of the form (`corpora/clarification.py`) is for scores to say."""
 
     name: str = "clarification"
+    by_branch: bool = False
     schema: ClassVar[dict[str, Any]] = object_schema(
         {"reasoning": {"type": "string"}, CLARIFICATION: {"type": "string"}}
     )

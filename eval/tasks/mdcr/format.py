@@ -55,6 +55,7 @@ class MDCRFormat(AnswerFormat):
     """A short answer and its groups of conditions; `task_output` is a `ConditionalOutput`."""
 
     name: str = "mdcr"
+    by_branch: bool = False
     form: str = '<ans>yes or no or a number</ans> <cond>[["doc17-c4", ...], ...]</cond>'
 
     def read_text(self, text: str) -> TextAnswer | None:

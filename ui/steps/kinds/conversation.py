@@ -27,6 +27,7 @@ _PURPOSES = {
     "question": "ask back",
     "choice": "choose",
     "option": "answer",
+    "merge": "merge the tries",
 }
 _VERDICTS = {True: "ambiguous", False: "not ambiguous", None: "no verdict"}
 WrongTexts = Mapping[tuple[str, str], WrongAnswer]
@@ -228,6 +229,8 @@ class StageEndedWords(EventWords[StageEnded]):
 
     def lines(self, body: StageEnded, most: int) -> Iterator[str]:
         yield begun("result", short(_result(body)))
+        if body.left_out:
+            yield indented(short(f"left out: {'; '.join(body.left_out)}"))
         if body.problem:
             yield indented(short(body.problem))
 
@@ -237,6 +240,7 @@ class StageEndedWords(EventWords[StageEnded]):
         yield from parts.text(body.question, "asked back", looked=around.looked)
         yield from parts.text("\n".join(body.options), "options", looked=around.looked)
         yield from parts.text("\n".join(body.answers), "answers", looked=around.looked)
+        yield from parts.text("\n".join(body.left_out), "left out", looked=around.looked)
         yield from parts.rest(body.more)
 
 
