@@ -204,15 +204,13 @@ def resume(
     """Continue a run that was killed, interrupted or stopped; nothing recorded is asked for again.
 
     `run.state` counts the items of the whole run, or study (`StudyResult`). `corpus`, `kg`,
-    `reranker`: where they are now; `retriever`, `model`, `expander`, `extractor`, `checker`: the
-    same ones at another address; the rest as in `run`. Raises InputError where the system would be
-    another.
+    `reranker`: where they are now; `retriever` and the models: the same ones at another address;
+    the rest as in `run`. Raises InputError where the system would be another.
     """
     of, path = options or PaceOptions(), run_folder(path)
     if is_study(path):
         moved = {"corpus": corpus, "kg": kg, "reranker": reranker, "retriever": retriever}
-        moved |= {"model": model, "expander": expander, "extractor": extractor}
-        moved |= {"checker": checker}
+        moved |= {"model": model, "expander": expander, "extractor": extractor, "checker": checker}
         design = continued_design(path, moved, Keys(keys or {}), headers)
         return _study(design, path, of, observer, progress=progress, retry_failed=retry_failed)
     with closing(open_store(path)) as reader:

@@ -423,9 +423,7 @@ DEFAULT_SYSTEM = System()
 SETTINGS = tuple(declared(System))
 """Every setting of its own."""
 MODULES: Mapping[str, str] = {
-    setting.name: setting.setting.module
-    for setting in SETTINGS
-    if setting.setting.module and setting.path[0] == "roles"
+    s.name: s.setting.module for s in SETTINGS if s.setting.module and s.path[0] == "roles"
 }
 """By the role whose model is asked, the setting of the module that asks it."""
 

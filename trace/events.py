@@ -55,7 +55,8 @@ class Body(Record):
     @property
     def tokens(self) -> int:
         """Input and output of the agent's and the modules' calls that it stands for."""
-        return 0
+        usage = getattr(self, "usage", None)
+        return usage.total if isinstance(usage, Usage) else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +96,6 @@ class Expansion(Body):
     def failed(self) -> bool:
         return bool(self.error) or self.how == "failed"
 
-    @property
-    def tokens(self) -> int:
-        return self.usage.total
-
 
 @dataclass(frozen=True, kw_only=True)
 class Model(Body):
@@ -137,10 +134,6 @@ class Model(Body):
     @property
     def step(self) -> str:
         return "answer" if self.is_repair else "agent"
-
-    @property
-    def tokens(self) -> int:
-        return self.usage.total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,10 +343,6 @@ class Checked(Body):
     @property
     def failed(self) -> bool:
         return self.how == "failed"
-
-    @property
-    def tokens(self) -> int:
-        return self.usage.total
 
 
 @dataclass(frozen=True, kw_only=True)

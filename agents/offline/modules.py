@@ -365,13 +365,11 @@ _IN_JSON = re.compile(r"[{}]|\bJSON\b", re.IGNORECASE)
 
 
 def module_reply(messages: Sequence[BaseMessage]) -> str | None:
-    """The reply to an extractor's, a reviewer's or an expander's prompt; None where an agent is
-    asked.
+    """The reply to a module's prompt; None where an agent is asked.
 
     An extractor's user message names a question, a search and a passage or several, a reviewer's a
-    question, its answer and the titles that were found. An expander's
-    is the question alone, or with namesakes of its names, under instructions that ask for readings
-    in lines; an agent's ask for JSON.
+    question, its answer and titles. An expander's is the question alone, or with namesakes of its
+    names, under instructions that ask for readings in lines; an agent's ask for JSON.
     """
     if len(messages) != 2 or not isinstance(messages[1], HumanMessage):
         return None
@@ -395,9 +393,8 @@ def _lacking(question: str, answer: str, titles: str) -> str:
     found = [line.removeprefix("- ") for line in titles.splitlines() if line.endswith(")")]
     namesakes = [one for one in found if contains_name(question, base_name(one))]
     answered = {base_name(one) for one in namesakes if contains_name(answer, one)}
-    left_out = [
-        one for one in namesakes if base_name(one) in answered and not contains_name(answer, one)
-    ]
+    others = [one for one in namesakes if base_name(one) in answered]
+    left_out = [one for one in others if not contains_name(answer, one)]
     return "\n".join(f"MISSING: {one}" for one in left_out) or "COMPLETE"
 
 

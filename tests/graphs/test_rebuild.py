@@ -119,8 +119,10 @@ def test_a_note_of_the_budget_ends_the_calls() -> None:
 
 def test_omissions_finish_and_direct_answers() -> None:
     trimmed = "context_trimmed", {"omitted": 3, "newly": 3}
-    events = trace(start(), trimmed, turn("a", finish="refusal"))
+    compacted = "compacted", {"results": 4, "newly": 2, "tokens": 9000, "reopens": True}
+    events = trace(start(), compacted, trimmed, turn("a", finish="refusal"))
     entry = rebuilt(events, way(has_tools=False))
+    assert (entry.state["compacted"], entry.state["reopens"]) == (4, True)
     assert entry.node == "answer"
     assert (entry.state["omitted"], entry.state["finish"]) == (3, "refusal")
 

@@ -10,6 +10,7 @@ import os
 import signal
 import threading
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -48,7 +49,8 @@ class Killer:
             if self.left == 0:
                 os.kill(self.process.pid, signal.SIGKILL)
         if turn < 2:
-            return call("local_retriever", query=f"Heat {turn}")
+            usage = {"prompt_tokens": 2000, "completion_tokens": 1}
+            return replace(call("local_retriever", query=f"Heat {turn}"), usage=usage)
         return say(json.dumps({"answers": {"default": [question[:20]]}}))
 
 
@@ -63,8 +65,9 @@ def recorded_requests(path):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("options", [(), ("--compact", 1000)], ids=["plain", "compacted"])
 def test_a_run_killed_again_and_again_ends_whole(
-    chat_server, corpus, question_file, tmp_path, start
+    options, chat_server, corpus, question_file, tmp_path, start
 ):
     path = tmp_path / "run"
     killer = Killer()
@@ -72,6 +75,7 @@ def test_a_run_killed_again_and_again_ends_whole(
     command = [
         *("run", "--questions", question_file(QUESTIONS), "--corpus", corpus, "--out", path),
         *("--model", f"openai:scripted@{chat_server.url}", "--concurrency", CONCURRENCY),
+        *options,
     ]
     kills = []
     for moment in MOMENTS:
@@ -94,7 +98,8 @@ def test_a_run_killed_again_and_again_ends_whole(
     assert reader.progress() == {"total": QUESTIONS, "done": QUESTIONS, "failed": 0, "pending": 0}
     for row in reader.items():
         steps = Counter(event.kind for event in reader.events(row.item))
-        assert steps == {"start": 1, "model": 3, "tool": 2, "answer": 1}
+        compacted = {"compacted": 1} if options else {}
+        assert steps == {"start": 1, "model": 3, "tool": 2, "answer": 1, **compacted}
         assert row.outcome["turns"] == 3
     reader.close()
     assert score(path).aggregates["all"]["strict_em"].mean == 1.0
