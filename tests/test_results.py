@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from branchwise.compared import ComparedRuns
 from branchwise.eval.items import AnsweredItem
 from branchwise.graphs.state import Spent
 from branchwise.results import AskResult, RunResult, ScoreResult
+from branchwise.runs.store import open_run as open_store
 
 Cli = Callable[..., tuple[int, str, str]]
 RECORDED = Path(__file__).parents[1] / "examples" / "recorded"
@@ -36,58 +38,60 @@ def scores(tmp_path: Path) -> ScoreResult:
 
 
 def test_scores_are_short_in_a_shell(scores: ScoreResult) -> None:
-    means = "strict P 1.00, strict R .97, strict EM .81"
-    assert repr(scores) == f"<Scores of 16 items, 16 answered, 0 failed: {means}>"
+    means = "strict P .97, strict R .65, strict EM .25"
+    assert repr(scores) == f"<Scores of 24 items, 24 answered, 0 failed: {means}>"
     lines = str(scores).splitlines()
     assert len(lines) < 15
     assert max(map(len, lines)) <= 100
-    assert lines[-1] == "16 items, 16 answered, 0 failed"
-    [row] = [line.split() for line in lines if line.startswith("all ")]
-    assert row == ["all", "16", "1.00", ".97", ".81"]
+    assert lines[-1] == "24 items, 24 answered, 0 failed"
+    [row] = [line.split() for line in lines if line.startswith("ambiguous ")]
+    assert row == ["ambiguous", "24", ".97", ".65", ".25"]
 
 
 def test_scores_are_rows_and_a_data_frame(scores: ScoreResult) -> None:
     rows = scores.rows()
-    assert len(rows) == 16
+    assert len(rows) == 24
     assert list(rows[0])[:4] == ["id", "epoch", "question", "ambiguous"]
-    questions = branchwise.load_questions(RECORDED / "questions.jsonl")
-    assert [row["id"] for row in rows] == [question.id for question in questions]
-    assert rows[0]["gold"][0] == questions[0].branches[0].answers[0].text
-    (first,) = [row for row in rows if row["id"] == "movie-91-0001"]
-    assert first["question"].startswith("Which cities that are the birthplaces of actors")
+    questions = {q.id: q for q in branchwise.load_questions(RECORDED / "questions.jsonl")}
+    with closing(open_store(RECORDED / "base")) as store:
+        assert [row["id"] for row in rows] == [question.id for question in store.questions()]
+    assert {row["id"] for row in rows} == {*questions}
+    assert rows[0]["gold"][0] == questions[rows[0]["id"]].branches[0].answers[0].text
+    (first,) = [row for row in rows if row["id"] == "movie-558-0001"]
+    assert first["question"].startswith("Which cities are in a country with Pénvik as its capital")
     frame = scores.to_pandas()
     assert frame["strict_recall"].mean() == pytest.approx(scores.mean("strict_recall", "all").mean)
-    assert frame.groupby("meta.steps").size().sum() == 16
-    assert frame.groupby("ambiguous").size().to_dict() == {True: 10, False: 6}
+    assert frame.groupby("meta.steps").size().sum() == 24
+    assert frame.groupby("ambiguous").size().to_dict() == {True: 24}
 
 
 @metric
 def says_wrong(item: AnsweredItem) -> float:
     """Whether a known wrong answer was given."""
-    return float(item.question.meta["wrong" if item.question.ambiguous else "domain"] != "")
+    return float(item.question.meta["wrong" if "sports" in item.question.id else "domain"] != "")
 
 
 def test_a_metric_of_ones_own_says_where_it_failed(tmp_path: Path, type_in: Cli) -> None:
     for name in ("base", "kg"):
         shutil.copytree(RECORDED / name, tmp_path / name)
     first, other = tmp_path / "base", tmp_path / "kg"
-    with pytest.warns(UserWarning, match="says_wrong failed on 10 of 16 items"):
+    with pytest.warns(UserWarning, match="says_wrong failed on 4 of 24 items"):
         scores = branchwise.score(first, metrics=says_wrong)
     line = inspect.getsourcelines(says_wrong.function)[1] + 3
-    id = next(row.id for row in scores.items if row.ambiguous)
+    id = next(row.id for row in scores.items if "sports" in row.id)
     why = f"KeyError: 'wrong', test_results.py:{line}"
-    told = f"says_wrong failed on 10 of 16 items (the first: question {id}: {why})"
+    told = f"says_wrong failed on 4 of 24 items (the first: question {id}: {why})"
     assert repr(scores.failures) == told
     assert repr(scores).splitlines()[1] == told
     assert "says wrong 1.00" in repr(scores)
     assert str(scores).splitlines()[-1] == told
     assert "says wrong" in str(scores)
-    assert re.search(r"n=6\b", str(scores))
-    assert "says_wrong failed on 10 of 16 items" in scores._repr_html_()
+    assert re.search(r"n=20\b", str(scores))
+    assert "says_wrong failed on 4 of 24 items" in scores._repr_html_()
     compared = branchwise.compare(first, other, metrics=[says_wrong])
-    assert compared.difference("says_wrong").n == 6
+    assert compared.difference("says_wrong").n == 20
     for shown in (repr(compared), str(compared), compared._repr_html_()):
-        assert "kg: says_wrong failed on 10 of 16 items" in shown
+        assert "kg: says_wrong failed on 4 of 24 items" in shown
     spec = tmp_path / "own.py"
     head = "from branchwise import metric\n\n\n"
     spec.write_text(head + inspect.getsource(says_wrong.function).replace(": AnsweredItem", ""))
@@ -95,9 +99,9 @@ def test_a_metric_of_ones_own_says_where_it_failed(tmp_path: Path, type_in: Cli)
     files = ("--html", html, "--latex", latex, "--markdown", markdown)
     type_in("report", first, other, "--metric", f"{spec}:says_wrong", *files)
     for file in (html, latex, markdown):
-        assert re.search(r"base: says.*wrong failed on 10 of 16 items", file.read_text()), file
+        assert re.search(r"base: says.*wrong failed on 4 of 24 items", file.read_text()), file
     _, out, _ = type_in("report", first, other, "--metric", f"{spec}:says_wrong")
-    assert "base: says_wrong failed on 10 of 16 items" in out
+    assert "base: says_wrong failed on 4 of 24 items" in out
 
 
 def test_a_metric_that_failed_everywhere_has_no_mean(scores: ScoreResult, tmp_path: Path) -> None:
@@ -106,10 +110,10 @@ def test_a_metric_that_failed_everywhere_has_no_mean(scores: ScoreResult, tmp_pa
         """Nothing."""
         return 1 / 0
 
-    with pytest.warns(UserWarning, match="never failed on 16 of 16 items"):
+    with pytest.warns(UserWarning, match="never failed on 24 of 24 items"):
         scores = branchwise.score(tmp_path / "base", metrics=[never])
     assert "never –" in repr(scores)
-    [row] = [line.split() for line in str(scores).splitlines() if line.startswith("all ")]
+    [row] = [line.split() for line in str(scores).splitlines() if line.startswith("ambiguous ")]
     assert row[-1] == "–"
 
 
@@ -123,14 +127,16 @@ def test_without_pandas_one_line_says_what_to_install(
 
 def test_runs_are_compared_with_the_first(compared: ComparedRuns) -> None:
     found = compared.difference("strict_recall")
-    # What `base` lacks and `kg` has: 2 of 41, 1 of 3 and 1 of 13 answers of three questions.
-    assert found.difference == pytest.approx((2 / 41 + 1 / 3 + 1 / 13) / 16)
-    assert str(found).startswith("strict recall on all questions +.03 [")
+    # What `base` lacks and `kg` has: answers of 17 of the 24 questions.
+    lost = 3 / 5 + 5 / 9 + 7 / 27 + 32 / 42 + 12 / 22 + 11 / 31 + 16 / 29 + 21 / 44 + 16 / 44
+    lost += 6 / 9 + 4 / 30 + 5 / 10 + 11 / 26 + 15 / 24 + 14 / 41 + 12 / 17 + 11 / 20
+    assert found.difference == pytest.approx(lost / 24)
+    assert str(found) == "strict recall on all questions +.35 [.24, .46] (p < .001, n = 24)"
     assert {row["run"] for row in compared.rows()} == {"kg"}
     assert {row["against"] for row in compared.to_pandas().to_dict("records")} == {"base"}
     first, line = repr(compared).splitlines()
     assert first == "<Comparison with base>"
-    assert line.startswith("kg: strict recall on all questions +.03 [")
+    assert line.startswith("kg: strict recall on all questions +.35 [")
     assert "changes against base" in str(compared)
     assert max(map(len, str(compared).splitlines())) <= 100
 

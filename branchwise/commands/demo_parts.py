@@ -51,13 +51,15 @@ _ASKED = {"P57": "Who directed {}?", "P175": "Who performed {}?"}
 
 
 def show_story(reader: RunReader, row: ItemRow) -> None:
-    """What an agent did with a question, a line for each turn, then the right answers."""
+    """What an agent did with a question, a line for each turn (and its first two calls), then the
+    right answers."""
     for event in reader.events(row.item):
         body = event.body
         if isinstance(body, Start | AnswerRead):
             _print_lines([*describe(event)])
         elif isinstance(body, Model) and body.calls:
-            searches, asked = count(len(body.calls), "search", "searches"), map(_query, body.calls)
+            searches = count(len(body.calls), "search", "searches")
+            asked = [*map(_query, body.calls[:2]), *["…"] * (len(body.calls) > 2)]
             line = begun(f"turn {body.turn}", f"{searches}: {'; '.join(asked)}")
             print_line(console(), f"  {line}")
     branches = row.question.branches
@@ -176,14 +178,13 @@ def word_index(corpus: Path) -> str:
     return "bm25"
 
 
-RUNS = ("base", "expand", "kg")
-QUESTION = "music-91-0008"
-"""The first search of `base` brings an album by the singer that it leaves out."""
-_SYSTEMS = """\
-  base    searches passages
-  expand  first writes out what the question may mean, then searches
-  kg      searches passages and queries the knowledge graph; an upper end, since
-          the graph states every right answer"""
+RUNS = {
+    "base": "searches passages",
+    "kg": "also queries the knowledge graph, which states all that is right",
+}
+"""What each recorded run may do; the others are compared with the first."""
+QUESTION = "music-558-0014"
+"""Of the answers that `base` lost one came with its last search."""
 _LEGEND = (
     "P, R, EM: precision, recall, exact match; below each its 95% interval",
     "strict: an answer counts under the right reading only; p: after Holm",
@@ -191,7 +192,7 @@ _LEGEND = (
 
 
 def show_recorded(out: Path) -> None:
-    """Compare the recorded runs and show where one lost an answer.
+    """Compare the recorded runs and show where one lost a question's answers.
 
     `out` gets the comparison as a page, and a copy of the runs for the commands that follow: the
     package itself may lie in a cache, or be read-only.
@@ -202,24 +203,27 @@ def show_recorded(out: Path) -> None:
             copytree(installed, new, ignore=ignore_patterns("__*"), dirs_exist_ok=True)
     reading = ScoringSettings(asks=False, saves=False)
     runs = [(name, score_answers(folder / name, reading)) for name in RUNS]
-    report = report_of_runs(runs, "A language model on 16 generated questions (recorded)")
-    text = "\n4. A language model on 16 questions of the same kind (recorded beforehand)."
-    screen.print(text, style="bold")
-    screen.print(_SYSTEMS)
+    report = report_of_runs(runs, "A language model in a hard world (recorded)")
+    asked = f"{len(report.questions)} questions about a world of 20,000 entities"
+    more = "each with a hundred of them or more to look at (recorded beforehand)"
+    screen.print(f"\n4. A language model on {asked},\n{more}.", style="bold")
+    for name, does in RUNS.items():
+        screen.print(f"  {name:<{max(map(len, RUNS))}}  {does}")
     lost = error_tables([(name, analysis.errors) for _, name, analysis in report.analysed])
     others = report.systems[1:]
     cost = (f"{system.name}: {ratio_words(report, system)} of base" for system in others)
     for part in (*headline_tables(report), notes((*_LEGEND, ", ".join(cost))), *lost):
         screen.print(part)
-    screen.print(f"\nOne answer that {RUNS[0]} lost:", style="bold")
-    with closing(open_run(folder / RUNS[0])) as reader:
+    base = report.systems[0].name
+    screen.print(f"\nWhere {base} lost the answers of one question:", style="bold")
+    with closing(open_run(folder / base)) as reader:
         row = next(row for row in reader.items() if row.question.id == QUESTION)
         show_story(reader, row)
     errors = {
         name: next(error for error in analysis.item_errors if error.id == QUESTION)
         for _, name, analysis in report.analysed
     }
-    losses = lost_lines(row.question.question, errors[RUNS[0]])[1:]
+    losses = lost_lines(row.question.question, errors[base])[1:]
     lines = ["lost", *(indented(line.removeprefix("  ")) for line in losses)]
     if whole := [name for name, error in errors.items() if not error.missing]:
         lines.append(indented(f"lost nothing here: {', '.join(whole)}"))

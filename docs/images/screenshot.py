@@ -17,7 +17,7 @@ from branchwise.ui.traces.runs import open_runs
 
 HERE = Path(__file__).parent
 RUNS = HERE.parents[1] / "examples" / "recorded"
-QUESTION, SIZE = "music-91-0008", (166, 42)
+QUESTION, SIZE = "movie-558-0013", (166, 42)
 PAGE_SIZE, COLOURS = (1100, 830), 48
 
 
@@ -25,7 +25,7 @@ async def draw_trace() -> None:
     app = TraceApp(open_runs([RUNS / "base"]), start=OpenQuestion(QUESTION))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause(1.0)
-        await pilot.press("m")  # to the passage from which it left an answer out
+        await pilot.press("m", "m")  # to the passage from which it left the second answer out
         await pilot.pause(0.5)
         picture = app.export_screenshot(title="branchwise trace")
         (HERE / "trace.svg").write_text(picture, encoding="utf-8")
@@ -34,7 +34,7 @@ async def draw_trace() -> None:
 def draw_report() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page, picture = Path(folder, "report.html"), Path(folder, "report.png")
-        runs = [str(RUNS / name) for name in ("base", "expand", "kg")]
+        runs = [str(RUNS / name) for name in ("base", "kg")]
         report = (sys.executable, "-m", "branchwise", "report", *runs, "--html", str(page))
         subprocess.run(report, check=True, capture_output=True)
         size = "--window-size={},{}".format(*PAGE_SIZE)

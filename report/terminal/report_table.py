@@ -204,9 +204,9 @@ def _counts_lines(systems: Sequence[SystemReport]) -> "Padding":
 
 def headline_tables(report: StudyReport) -> "Iterator[RenderableType]":
     """The report's main results, then its changes against the base if there is more than one."""
-    yield from drawn(_main(report).over("all"), "main results")
+    yield from drawn(_over_all(_main(report), report), "main results")
     if report.comparisons:
-        yield from drawn(changes_table(report).over("all"))
+        yield from drawn(_over_all(changes_table(report), report))
 
 
 def headline(report: StudyReport) -> "Iterator[RenderableType]":
@@ -245,7 +245,7 @@ def _main(report: StudyReport) -> Table:
 def _short(table: Table, report: StudyReport) -> Table:
     """Over all questions alone where systems are several; without intervals that are a point."""
     if len(report.systems) > 1:
-        table = table.over(report.called(report.subsets[-1]))
+        table = _over_all(table, report)
 
     def cell(value: CellValue) -> CellValue:
         if isinstance(value, Aggregate) and value.low == value.high:
@@ -253,3 +253,8 @@ def _short(table: Table, report: StudyReport) -> Table:
         return value
 
     return replace(table, rows=tuple(tuple(map(cell, row)) for row in table.rows))
+
+
+def _over_all(table: Table, report: StudyReport) -> Table:
+    """Its rows over all questions, which are of one part where the set has no others."""
+    return table.over(report.called(report.subsets[-1]))

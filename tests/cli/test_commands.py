@@ -218,7 +218,7 @@ def test_the_demo_runs_twice_into_one_folder(type_in, tmp_path):
     assert out.startswith("1. A baseline")
     assert "answer sets · run" in out
     assert "changes against base" in out
-    assert "One answer that base lost" in out
+    assert "Where base lost the answers of one question:" in out
     assert "branchwise ask" in out
     assert (tmp_path / "demo" / "recorded.html").is_file()
     assert (tmp_path / "demo" / "world" / "study" / "report.html").is_file()

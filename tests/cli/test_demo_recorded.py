@@ -10,7 +10,7 @@ import pytest
 
 from branchwise.cli import load_command
 from branchwise.commands.demo import show_next
-from branchwise.commands.demo_parts import show_recorded
+from branchwise.commands.demo_parts import RUNS, show_recorded
 from branchwise.report.terminal.console import console
 
 
@@ -21,27 +21,33 @@ def _own_console() -> Iterator[None]:
     console.cache_clear()
 
 
-@pytest.mark.slow
-def test_it_compares_the_runs_and_follows_one_lost_answer(tmp_path, capsys):
+@pytest.mark.long
+def test_it_compares_the_runs_and_follows_what_one_lost(tmp_path, capsys):
     show_recorded(tmp_path)
     out = capsys.readouterr().out
+    assert "4. A language model on 24 questions about a world of 20,000 entities," in out
     lines = [line.split() for line in out.splitlines()]
-    assert ["base", "16", "1.00", ".97", ".81"] in lines
-    assert ["expand", "16", "1.00", ".99", ".88"] in lines
-    assert ["kg", "16", "1.00", "1.00", "1.00"] in lines
+    for name, does in RUNS.items():
+        assert [name, *does.split()] in lines
+    assert ["base", "24", ".97", ".65", ".25"] in lines
+    assert ["kg", "24", ".97", "1.00", ".96"] in lines
     # The change in recall with its sign, and its p-value.
-    assert any(line[:2] == ["kg", "16"] and "+.03" in line and ".500" in line for line in lines)
-    # 463,110 of 2,360,631 tokens.
-    assert "kg: tokens ×.20 of base" in out
-    story = out[out.index("One answer that base lost") :]
-    assert "2 searches: 'record label based in Lower Weirthwaite' and 4 more; " in story
-    assert "default: Matthias Stenby; Valeria Chiwale; Wendel B. Kawanuma" in story
-    assert "Matthias Stenby  left out by the agent" in story
-    assert "lost nothing here: expand, kg" in story
+    assert any(line[:2] == ["kg", "24"] and line[4:6] == ["+.35", "<.001"] for line in lines)
+    # 642,429 of 5,365,003 tokens.
+    assert "kg: tokens ×.12 of base" in out
+    assert ["gold", "answers", "missing", "201", "0"] in lines
+    story = out[out.index("Where base lost the answers of one question:") :]
+    assert "2 searches: 'Reckless Marten record label' and 4 more; titles=" in story
+    assert "1 search: 'The Luminous Journal album record label, produced by Senta" in story
+    assert "Reckless Marten (record label founded in 1973): Sorrelburn" in story
+    assert "Casfax      left out by the agent · step 18" in story
+    assert "Loremera    never retrieved · mentioned elsewhere: step 24" in story
+    assert "budget spent: step 32, 24 tool calls" in story
+    assert "lost nothing here: kg" in story
     for name in ("base/run.sqlite", "kg/run.sqlite", "README.md"):
         assert (tmp_path / "recorded" / name).is_file()
     page = (tmp_path / "recorded.html").read_text("utf-8")
-    assert "Which football clubs have their home ground" in page
+    assert "Which film studios produced films written by Felicia Dornfelder?" in page
 
 
 def typed_next(capsys, folder: Path) -> list[list[str]]:
