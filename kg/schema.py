@@ -19,6 +19,10 @@ Range = tuple[int, int]
 ValueKind = Literal["thing", "date", "number"]
 TypeNames = Annotated[tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else v)]
 ANY = "any"
+FORMERLY = "formerly "
+"""Begins the name of a relation to values that have ended: "formerly owner"."""
+ENDED = " ended"
+"""Ends what their statements are kept under: "P127 ended"."""
 
 
 class _Declared(BaseModel):
@@ -91,6 +95,11 @@ class Relation(_Declared):
     predicates: tuple[Literal["date", "number", "award", "type"], ...] = ()
     source: Literal["", "class", "gender", "occupation"] = ""  # follows from the subject itself
     said: Said | None = None  # without it, no question is asked about the relation
+    # Of a graph that has statements with an end time: how those are said ("were formerly owned by
+    # {}"), and how present ones are, where `said` could mean either ("are signed to {}").
+    said_former: Said | None = None
+    said_now: Said | None = None
+    ended: bool = False  # it holds where such a statement has ended, and no present one says so
     # For making worlds only:
     chance: int | Mapping[str, int] = 100  # per cent of subjects that have any (by type)
     even: bool = False  # all counts as likely as each other, instead of small ones likelier
@@ -126,6 +135,10 @@ class Relation(_Declared):
             return "date"
         return "thing" if self.number is None else "number"
 
+    def kept_as(self) -> str:
+        """What its statements are kept under: its property; "P127 ended" for those that ended."""
+        return self.property + ENDED if self.ended else self.property
+
 
 class Domain(_Declared):
     types: dict[str, EntityType] = {}
@@ -137,6 +150,34 @@ class Domain(_Declared):
 
 class Schema(Domain):
     """Types, relations and items of several domains together."""
+
+    @cached_property
+    def former(self) -> Mapping[str, Relation]:
+        """By name ("formerly owner"), relations to values that have ended, where they can be said.
+        A subject may have several such values, and an object several such subjects."""
+        changed = {"said_former": None, "ended": True, "count": (1, 2), "exclusive": False}
+        return {
+            FORMERLY + name: relation.model_copy(update={**changed, "said": relation.said_former})
+            for name, relation in self.relations.items()
+            if relation.said_former
+        }
+
+    def with_former(self, names: Collection[str]) -> "Schema":
+        """A schema with these relations of `former` beside its own; itself where there are none."""
+        if not names:
+            return self
+        relations = {
+            name: relation.model_copy(update={"said": relation.said_now or relation.said})
+            for name, relation in self.relations.items()
+        }
+        relations |= {name: self.former[name] for name in names}
+        return Schema(
+            types=self.types,
+            aliases=self.aliases,
+            relations=relations,
+            items=self.items,
+            since=self.since,
+        )
 
     def is_a(self, type_name: str, ancestor: str) -> bool:
         """Whether a type is another one, or descends from it."""

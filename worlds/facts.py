@@ -67,7 +67,7 @@ class Links(NamedTuple):
     sides: Ints
 
 
-_HUB_LINKS = 300
+HUB_LINKS = 300
 """How many links of one relation a hub has, where the era of its subjects lets it."""
 
 _GENERATION = 30  # years: an object whose subjects' era is no longer is no hub
@@ -215,7 +215,7 @@ class _Drawing:
         if era is not None and era[1] - era[0] < _GENERATION:
             return
         share = self.population.dials.hubs
-        number = max(1, round(len(places) * share / 100 / _HUB_LINKS))
+        number = max(1, round(len(places) * share / 100 / HUB_LINKS))
         shared = self.population.groups.shared[pool.members]
         fame = self.fame[pool.members]
         first = stream_key(self.seed, f"hub/{stream}") % 2

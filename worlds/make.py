@@ -32,7 +32,7 @@ from branchwise.kg.world_folder import (
 )
 from branchwise.worlds.domains import DOMAINS, world_schema
 from branchwise.worlds.draws import stream_key
-from branchwise.worlds.facts import Fact, FactKind, FactValue, Item
+from branchwise.worlds.facts import HUB_LINKS, Fact, FactKind, FactValue, Item
 from branchwise.worlds.population import MAX_AMBIGUITY
 from branchwise.worlds.telling.article import Articles, Telling
 from branchwise.worlds.telling.mentions import EntityMentions
@@ -174,6 +174,7 @@ def make_world(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         return _made_before(out, (entities, seed, ambiguity, set(domains), dials))
     world = World(entities, seed, ambiguity, domains, dials)
+    _check_shared_names(world, dials)
     with new_folder(out) as folder, ExitStack() as open_files:
         kg, corpus, names = (
             open_files.enter_context(_File(folder / name))
@@ -224,9 +225,16 @@ def _check(
         raise InputError(f"the ambiguity {ambiguity:g} is out of range", remedy=remedy)
     if not domains:
         raise InputError("no domain is given", remedy=f"choose among {', '.join(DOMAINS)}")
-    if dials.bare_titles and not ambiguity:
-        remedy = "give an ambiguity above 0, or bare_titles=0"
-        raise InputError("bare_titles needs shared names, and the ambiguity is 0", remedy=remedy)
+    if dials.hubs and entities < HUB_LINKS:
+        problem = f"hubs have some {HUB_LINKS} links each, and the world {entities} entities"
+        raise InputError(problem, remedy=f"make {HUB_LINKS} or more, or give hubs=0")
+
+
+def _check_shared_names(world: World, dials: Dials) -> None:
+    for dial in ("bare_titles", "namesakes"):
+        if getattr(dials, dial) and not len(world.population.groups):
+            remedy = f"give a larger ambiguity, more entities, or {dial}=0"
+            raise InputError(f"{dial} needs shared names, and there are none", remedy=remedy)
 
 
 class _File:

@@ -7,8 +7,12 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.kg.answers import KgError, QueryResult
+from branchwise.kg.build import build_kg
+from branchwise.worlds.domains import world_schema
 from branchwise.worlds.questions.facts import EndpointFacts, Facts, KgFacts
+from branchwise.worlds.questions.plans import Plan, execute
 from branchwise.worlds.questions.sources import Support
+from support.synthesis.former_kg import triples
 from support.synthesis.little_kg import OTHER, TRIPLES, little_schema
 from support.synthesis.store_kg import StoreKg
 
@@ -56,6 +60,46 @@ def test_items_lead_to_what_has_them(little: Facts) -> None:
         "Q102": ("Q130232", "Q157443"),
     }
     assert little.related("genre", True, ("Q157443",)) == {"Q157443": ("Q102",)}
+
+
+@pytest.fixture(params=["memory", "folder", "endpoint"])
+def moved(request: pytest.FixtureRequest, tmp_path: Path) -> Facts:
+    """Companies that moved, from a file, its built graph, and an endpoint."""
+    if request.param == "endpoint":
+        return EndpointFacts(StoreKg(triples()), world_schema())
+    (tmp_path / "kg.nt").write_text(triples())
+    if request.param == "memory":
+        return KgFacts.load(tmp_path / "kg.nt", world_schema())
+    build_kg([tmp_path / "kg.nt"], tmp_path / "kg")
+    return KgFacts.load(tmp_path / "kg", world_schema())
+
+
+def test_former_values_are_those_that_ended_and_do_not_hold_now(moved: Facts) -> None:
+    companies, cities = ("Q1", "Q2", "Q3"), ("Q11", "Q12")
+    now = {"Q1": ("Q11",), "Q2": ("Q12",)}
+    assert moved.related("company_home", False, companies) == now
+    before = {"Q1": ("Q12",), "Q2": ("Q11",)}
+    assert moved.related("formerly company_home", False, companies) == before
+    assert moved.related("formerly company_home", True, cities) == {"Q11": ("Q2",), "Q12": ("Q1",)}
+
+
+def test_a_plan_about_former_values_is_read_back_and_executed(moved: Facts) -> None:
+    steps = [
+        {"op": "atomic", "relation": "formerly company_home", "inverse": True, "entity": "Q11"},
+        {"op": "join", "relation": "company_home", "of": 0},
+    ]
+    assert execute(Plan.from_json(steps), moved).sets == ({"Q2"}, {"Q12"})
+
+
+def test_a_schema_knows_former_values_where_the_graph_has_them(moved: Facts) -> None:
+    former = {name for name, relation in moved.schema.relations.items() if relation.ended}
+    assert {"formerly company_home", "formerly studio_home"} <= former
+    assert "formerly owner" not in former
+    assert moved.schema.relations["band_label"].said.subject == ("are signed to {}",)
+
+
+def test_a_graph_without_former_values_leaves_the_schema_as_it_is(facts: KgFacts) -> None:
+    assert facts.schema is world_schema()
 
 
 def test_dates_and_numbers_are_plain_texts(little: Facts) -> None:

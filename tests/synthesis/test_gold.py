@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from branchwise.kg.dials import Dials
 from support.synthesis import plain_check
-from support.synthesis.generated import SLICE, from_world
-from support.synthesis.plain_check import Checker
+from support.synthesis.former_kg import triples
+from support.synthesis.generated import DECLARED, SLICE, from_world
+from support.synthesis.plain_check import Checker, is_former
 from support.synthesis.plain_plans import STEPS, evaluate
 
 pytestmark = pytest.mark.slow
@@ -212,6 +214,44 @@ def test_support_must_be_there_to_the_point_and_complete(films):
     assert "untold" in problems()[0]
     assert "tells nothing" in problems("p1", "p2")[0]
     assert "no passage" in problems("p1", "p3")[0]
+
+
+def test_what_was_so_before_is_what_has_ended_and_is_not_so_now(tmp_path):
+    (tmp_path / "kg.nt").write_text(triples())
+    (tmp_path / "names.jsonl").touch()
+    checker = Checker.of_files(tmp_path / "kg.nt", DECLARED, tmp_path / "names.jsonl")
+    seats = {city: by("formerly company_home", city) for city in ("Q11", "Q12")}
+    found = {
+        city: sorted(evaluate([step], checker.kg, checker.schema)[0])
+        for city, step in seats.items()
+    }
+    assert found == {"Q11": ["Q2"], "Q12": ["Q1"]}
+
+
+@pytest.mark.parametrize(
+    "text", ["Which companies are based in Q12?", "Which companies were based in Q12?"]
+)
+def test_a_question_that_does_not_say_formerly_is_found(films, text):
+    plan = [by("formerly company_home", "Q12") | {"focus": True}]
+    said = question(plan, []) | {"question": text}
+    assert any("of the past" in problem for problem in films._unsaid(said))
+    said["question"] = "Which companies were formerly based in Q12?"
+    assert list(films._unsaid(said)) == []
+
+
+@pytest.fixture(scope="module")
+def about_before(tmp_path_factory) -> tuple[list[dict], Checker]:
+    """Questions of a world with hubs in which most of what changes has changed."""
+    dials = Dials(former=80, hubs=60, bare_titles=50)
+    return from_world(tmp_path_factory.mktemp("former") / "w", 2_000, 90, 5, dials)
+
+
+@pytest.mark.long
+def test_the_gold_of_questions_about_former_values_is_right(about_before):
+    questions, checker = about_before
+    assert 3 <= sum(any(map(is_former, q["plan"])) for q in questions) <= 20
+    problems = [problem for question in questions for problem in checker.problems(question)]
+    assert not problems, "\n".join([f"{len(problems)} problems", *problems[:12]])
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,8 @@
 """How many entities a question has looked at, counted by hand."""
 
+import pytest
+
+from branchwise.base.errors import InputError
 from branchwise.worlds.questions.ambiguity import read_names
 from branchwise.worlds.questions.drafts import PlanLimits
 from branchwise.worlds.questions.facts import KgFacts
@@ -52,3 +55,10 @@ def test_only_questions_with_enough_to_look_at_are_made() -> None:
     made = generate(facts, names, settings)
     assert made
     assert all(question.meta["looked_at"] >= 6 for question in made)
+
+
+def test_more_than_the_graph_has_is_refused() -> None:
+    facts = KgFacts.load(SLICE / "films.nt", slice_schema())
+    settings = Settings(6, 0.0, {"films": ("cast",)}, limits=PlanLimits(looked_at=5_000))
+    with pytest.raises(InputError, match="nobody can look at 5,000 entities"):
+        next(generate(facts, {}, settings))

@@ -3,15 +3,18 @@
 import re
 from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+from branchwise.kg.dials import Dials
 from branchwise.worlds.domains import DOMAINS, world_schema
+from branchwise.worlds.make import make_world
+from branchwise.worlds.questions import generate
 from branchwise.worlds.questions.ambiguity import read_names
 from branchwise.worlds.questions.drafts import RejectedError
 from branchwise.worlds.questions.facts import KgFacts
-from branchwise.worlds.questions.generate import generate
-from branchwise.worlds.questions.plans import Plan, execute
+from branchwise.worlds.questions.plans import Atomic, Plan, execute
 from branchwise.worlds.questions.sources import Settings, world_domains
 from branchwise.worlds.questions.wording.grammar import MOST_WORDS, Grammar
 from support.synthesis.question_reader import QuestionReader
@@ -35,12 +38,24 @@ BANNED = {
 }
 
 
+def questions_of(world: Path, facts: KgFacts, count: int):
+    domains, common = world_domains(DOMAINS, DOMAINS)
+    settings = Settings(count, 0.5, domains, common, seed=3)
+    return list(generate.generate(facts, read_names(world / "names.jsonl"), settings))
+
+
 @pytest.fixture(scope="module")
 def asked(world_2000, facts: KgFacts):
     """Questions of a world, with plans."""
-    domains, common = world_domains(DOMAINS, DOMAINS)
-    settings = Settings(COUNT, 0.5, domains, common, seed=3)
-    return list(generate(facts, read_names(world_2000 / "names.jsonl"), settings))
+    return questions_of(world_2000, facts, COUNT)
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory) -> tuple[Path, KgFacts]:
+    """A world in which all that may change has changed, and its facts."""
+    folder = tmp_path_factory.mktemp("changed") / "w"
+    make_world(folder, 2_000, 7, dials=Dials(former=100))
+    return folder, KgFacts.load(folder / "kg.nt.gz", world_schema())
 
 
 def test_questions_are_one_sentence_without_banned_words(asked):
@@ -69,8 +84,14 @@ def test_all_operations_are_asked_for(asked):
 
 @pytest.fixture(scope="module")
 def placed(asked, facts):
+    made = with_words(asked, facts)
+    assert len(made) > 1_000
+    return made
+
+
+def with_words(asked, facts: KgFacts):
     """Plans, their questions with a word for each name, and what the words stand for."""
-    schema = world_schema()
+    schema = facts.schema
     grammar = Grammar(schema, 1)
     labels = {number: label for group in schema.items.values() for number, label in group.items()}
     made = []
@@ -83,7 +104,6 @@ def placed(asked, facts):
             with suppress(RejectedError):
                 text = grammar.question(plan, (labels | words).__getitem__, place + variant)
                 made.append((plan, text, named))
-    assert len(made) > 1_000
     return made
 
 
@@ -95,10 +115,34 @@ def test_no_question_says(placed, what):
 
 def test_each_question_is_read_in_one_way_and_asks_for_its_plans_answers(placed, facts):
     """A parser of its own, which lets each phrase belong to every noun that it could be said of."""
+    read_back(placed[:: max(1, len(placed) // READ_BACK)], facts)
+
+
+def test_what_was_so_before_is_read_in_one_way(changed, monkeypatch):
+    folder, facts = changed
+    every = world_schema().former.keys()
+    monkeypatch.setattr(generate, "_FORMER", 1.0)
+    asked = [q for q in questions_of(folder, facts, 60) if every & relations_of(q)]
+    assert len(asked) == 60
+    read_back(with_words(asked, facts), facts)
+
+
+def test_a_question_about_the_present_says_so(changed):
+    _, facts = changed
+    grammar = Grammar(facts.schema, 1)
+    plan = Plan(steps=[Atomic(relation="band_label", inverse=True, entity="Q1")])
+    texts = {grammar.question(plan, lambda _: "Reef", variant) for variant in range(20)}
+    assert texts == {"Which bands are signed to Reef?"}
+
+
+def relations_of(question) -> set[str]:
+    return {step["relation"] for step in question.plan if "relation" in step}
+
+
+def read_back(placed, facts: KgFacts):
     reader = QuestionReader(facts.schema, facts, {})
-    step = max(1, len(placed) // READ_BACK)
     wrong = []
-    for plan, text, names in placed[::step]:
+    for plan, text, names in placed:
         reader.names = names
         answers = {reader.answers(reading) for reading in reader.readings(text)}
         if answers != {execute(plan, facts).answers}:

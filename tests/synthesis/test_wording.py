@@ -474,3 +474,50 @@ def test_no_plan_reads_with_a_slip(data: st.DataObject, variant: int, facts: KgF
     assert text[-1] == "?"
     assert text[0].isupper()
     assert not SLIPS.search(text), text
+
+
+WAS_IN_FARNORA = Atomic(relation="formerly studio_home", inverse=True, entity="Q7")
+IS_IN_FARNORA = Atomic(relation="studio_home", inverse=True, entity="Q7")
+WAS_OWNED = Atomic(relation="formerly label_owner", inverse=True, entity="Q8")
+IS_OWNED = Atomic(relation="label_owner", inverse=True, entity="Q8")
+RAN = Atomic(relation="formerly chief_executive", entity="Q8")
+
+
+@pytest.mark.parametrize(
+    ("steps", "texts"),
+    [
+        ((WAS_IN_FARNORA,), {"Which film studios were formerly based in Farnora?"}),
+        (
+            (RAN,),
+            {
+                "Who was formerly the chief executive of Glass Sail?",
+                "Who used to run Glass Sail?",
+                "Which executives used to run Glass Sail?",
+                "Which executives were formerly the chief executive of Glass Sail?",
+            },
+        ),
+        (
+            (WAS_IN_FARNORA, IS_OWNED, Intersection(of=0, other=1)),
+            {
+                "Which film studios owned by Glass Sail were formerly based in Farnora?",
+                "Which film studios formerly based in Farnora are owned by Glass Sail?",
+                "Which film studios formerly based in Farnora does Glass Sail own?",
+            },
+        ),
+        (
+            (IS_IN_FARNORA, WAS_OWNED, Difference(of=0, other=1)),
+            {
+                "Which film studios based in Farnora were not formerly owned by Glass Sail?",
+                "Which film studios are based in Farnora but were not formerly owned by "
+                "Glass Sail?",
+            },
+        ),
+    ],
+)
+def test_what_was_so_before_is_said_of_one_verb_alone(schema, steps, texts):
+    worder = Grammar(schema.with_former(list(schema.former)), 1)
+    plan = Plan(steps=steps)
+    said = {worder.question(plan, NAMES.__getitem__, v) for v in range(VARIANTS)}
+    assert said <= texts
+    told = worder.steps(plan, NAMES.__getitem__)
+    assert any("formerly" in step for step in told)

@@ -114,6 +114,14 @@ def test_a_wording_that_strays_is_caught(write, reply, why):
     assert detail in (None, written.detail)
 
 
+def test_what_was_so_before_must_be_said_to_be(write):
+    steps = ("1. the films formerly directed by Mara Voss",)
+    plan = Plan(steps=(WITHOUT.steps[0],))
+    reply = "Which films did Mara Voss direct?"
+    assert write(reply, plan, steps).problem == "drops 'formerly'"
+    assert write(reply.replace("direct", "once direct"), plan, steps).by == "model"
+
+
 def test_what_is_left_out_must_be_said(write):
     kept = "Which science-fiction films by Mara Voss are not sequels of 2001: The Heat?"
     assert write(kept, WITHOUT, WITHOUT_STEPS).by == "model"

@@ -118,12 +118,15 @@ def test_former_values_are_as_many_as_dates_allow(turned):
     assert {prop for _, prop, _ in all_} >= {"P27", "P127", "P159", "P169", "P286", "P1128"}
 
 
-def test_support_is_of_what_is_so_now(turned):
+def test_support_tells_what_is_so_now_from_what_was_so_before(turned):
     world = turned("former=100")
     support = Support.load(world.folder / "corpus.jsonl")
     assert [claim for claim in world.kg.former if support.ids(*claim)] == []
     replaced = [(s, p, v) for s, p, _ in world.kg.former for v in world.kg.of(s, p)]
     assert [claim for claim in replaced if not support.ids(*claim)] == []
+    told = {claim: p.id for p in world.passages for claim in p.former}
+    kept = {(s, p, v): support.ids(s, f"{p} ended", v) for s, p, v in world.kg.former}
+    assert [claim for claim, ids in kept.items() if told[claim] not in ids] == []
 
 
 def test_a_graph_with_former_values_answers_with_both(turned, tmp_path):

@@ -52,6 +52,12 @@ def make(out, *options, entities=300):
         ),
         (("--dial", "bare=9"), 300, "unknown dial 'bare'; give hubs, namesakes, bare_titles, "),
         (("--dial", "astray=101"), 300, "the dial astray cannot be '101'; give astray=0 to "),
+        (
+            ("--ambiguity", 0, "--dial", "namesakes=50"),
+            300,
+            "namesakes needs shared names, and there are none; give a larger ambiguity",
+        ),
+        (("--dial", "hubs=60"), 299, "hubs have some 300 links each, and the world 299 entities;"),
         (("--difficulty", "extreme"), 300, "unknown difficulty 'extreme'; give easy, standard, "),
         (("--seed", -1), 300, "the seed -1 is out of range; give 0 to 9223372036854775807"),
         (("--seed", 2**63), 300, "Invalid value for '--seed': is a number of more than 64 bits"),

@@ -92,6 +92,7 @@ def shared_names(facts: Facts) -> dict[str, tuple[Bearer, ...]]:
 
 
 _OWN_MOVES = 3.0  # how much more often a question begins with a domain's own relation
+_FORMER_MOVES = 4.0  # and with one to former values, where the question is to be about such
 _TITLED = 0.1  # the share of single entities that may be told apart by a title
 _WIDE = 0.6  # how often the entity is taken that is related to most of those that were drawn
 _BACK = 0.7  # the share of draws by what entities are related to: one is as likely as it has links
@@ -245,7 +246,10 @@ class Focuses:
     def _move(self, moves: Sequence[Move]) -> Move:
         if not moves:
             raise RejectedError("no relation to begin with")
-        weights = [_OWN_MOVES if move.own else 1.0 for move in moves]
+        weights = [
+            (_OWN_MOVES if move.own else 1.0) * (_FORMER_MOVES if move.ended else 1.0)
+            for move in moves
+        ]
         return self._rng.choices(moves, weights)[0]
 
     def _fitting(self, move: Move, least: int) -> "_Group":

@@ -23,13 +23,15 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Move:
-    """A relation in one direction, with the types at both ends. `own`: of the domain itself."""
+    """A relation in one direction, with the types at both ends. `own`: of the domain itself;
+    `ended`: to former values."""
 
     relation: str
     inverse: bool
     sources: Types
     results: Types
     own: bool = True
+    ended: bool = False
 
     @property
     def back(self) -> tuple[str, bool]:
@@ -61,7 +63,8 @@ class Moves:
             ends = self.schema.subjects(relation), self.schema.objects(relation)
             for inverse, (sources, results) in ((False, ends), (True, ends[::-1])):
                 if relation.object and self.sayable(name, inverse):
-                    moves.append(Move(name, inverse, sources, results, name in self.own))
+                    own, ended = name in self.own, relation.ended
+                    moves.append(Move(name, inverse, sources, results, own, ended))
         return tuple(moves)
 
     @cached_property

@@ -25,6 +25,7 @@ from branchwise.worlds.questions.statements import (
     best_label,
     entity_iri,
     literal,
+    said,
     thing,
 )
 
@@ -44,7 +45,9 @@ class Facts(Protocol):
     """
 
     @property
-    def schema(self) -> Schema: ...
+    def schema(self) -> Schema:
+        """With relations to former values ("formerly owner") where the graph has any."""
+        ...
 
     def related(self, relation: str, inverse: bool, members: Iterable[str]) -> RelatedValues:
         """For each member that has any, in the members' order: its values, sorted.
@@ -81,7 +84,10 @@ class KgFacts:
     relation leads from member to values is worked out when it is first asked for, and kept."""
 
     def __init__(self, statements: Statements, schema: Schema) -> None:
-        self.schema = schema
+        former = schema.former.items()
+        self.schema = schema.with_former(
+            [name for name, r in former if len(statements.of(r.kept_as(), r.value_kind))]
+        )
         self._statements = statements
         self._ways: dict[tuple[str, bool], _Way] = {}
         # What was asked for lately: plans ask for the same members again and again.
@@ -94,7 +100,8 @@ class KgFacts:
     @classmethod
     def load(cls, path: Path, schema: Schema, keep: Path | None = None) -> "KgFacts":
         """From a built graph's (or its world's) folder, or triples: see `Statements.load`."""
-        used = (relation.property for relation in schema.relations.values())
+        every = (*schema.relations.values(), *schema.former.values())
+        used = (relation.kept_as() for relation in every)
         return cls(Statements.load(path, (TYPE, OCCUPATION, *used), keep), schema)
 
     def related(self, relation: str, inverse: bool, members: Iterable[str]) -> RelatedValues:
@@ -146,8 +153,12 @@ class KgFacts:
             return self._ways[relation, inverse]
         declared = self.schema.relations[relation]
         kind = declared.value_kind
-        subjects, values = self._statements.of(declared.property, kind).T
+        subjects, values = self._statements.of(declared.kept_as(), kind).T
         kept = self._of_types(declared.subject)[subjects]
+        if declared.ended:
+            numbers, one = (declared.kept_as(), declared.property), np.array([2**32, 1], np.uint64)
+            had, has = (self._statements.of(n, kind).astype(np.uint64) @ one for n in numbers)
+            kept &= ~np.isin(had, has)
         if declared.object:
             kept &= self._of_types(declared.object)[values]
         subjects, values = subjects[kept], values[kept]
@@ -273,8 +284,11 @@ class EndpointFacts:
     than that page by page. Every method raises KgError where the graph does not answer."""
 
     def __init__(self, kg: Graph, schema: Schema, seconds: float = SECONDS) -> None:
-        self.schema = schema
         self._kg, self._seconds = kg, seconds
+        former = schema.former.items()
+        self.schema = schema.with_former(
+            [name for name, r in former if self._ask(f"SELECT ?s {{ {said(r)} }} LIMIT 1").rows]
+        )
         self._related: dict[tuple[str, bool], RelatedValues] = {}
         self._names: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._types: dict[str, str | None] = {}
@@ -318,7 +332,7 @@ class EndpointFacts:
         member, other = ("?o", "?s") if inverse else ("?s", "?o")
         objects = _is_of(self.schema, declared.object, "?o") if declared.object else ""
         pattern = (
-            f"{values(member, members)} ?s {_direct(declared.property)} ?o . "
+            f"{values(member, members)} {said(declared)} "
             f"{_is_of(self.schema, declared.subject, '?s')} {objects}"
         )
         answer = self._ask(f"SELECT {member} {other} WHERE {{ {pattern} }}")

@@ -4,12 +4,14 @@ Each check raises RejectedError with the reason that is counted.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from branchwise.base.errors import InputError
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
+from branchwise.kg.schema import FORMERLY
 from branchwise.worlds.questions.ambiguity import EntityNaming, Focuses, SharedNames
 from branchwise.worlds.questions.drafts import (
     Focus,
@@ -141,6 +143,12 @@ _FEW_A_BRANCH, _MANY_A_BRANCH = 6, 0.7
 
 _VARIANTS = 1_000
 
+_FORMER = 0.12
+"""How many questions are to be about what was so before, in a graph that says it; few fail to."""
+
+_FORMER_TRIES = 2_000
+"""How often such a question is tried for before another one is taken."""
+
 
 def generate(
     facts: Facts,
@@ -171,6 +179,11 @@ class _Generator:
         support: Support | None,
         words: Verbalizer,
     ) -> None:
+        least = settings.limits.looked_at
+        types = facts.schema.concrete if least else ()
+        if least > (known := sum(len(facts.members(name)) for name in types)):
+            problem = f"nobody can look at {least:,} entities where the graph has {known:,}"
+            raise InputError(problem, where="--looked-at", remedy="give less, or a larger graph")
         self._facts = facts
         self._settings = settings
         self._tally = tally
@@ -183,8 +196,11 @@ class _Generator:
         self._templates = {
             kind: TemplateDraw(self._rng, ambiguous=kind) for kind in settings.wanted
         }
+        # By domain, and whether former values may be asked about.
         self._moves = {
-            name: Moves(facts.schema, own, settings.common, words.sayable)
+            (name, former): Moves(facts.schema, self._relations(own, former), common, words.sayable)
+            for former in (False, True)
+            for common in [self._relations(settings.common, former)]
             for name, own in settings.domains.items()
         }
         self._seen: set[str] = set()
@@ -205,11 +221,20 @@ class _Generator:
                 of_kind = "with several readings" if kind else "with one reading"
                 self._tally.exhausted.append(f"{domain} {of_kind}")
 
+    def _relations(self, names: Collection[str], former: bool) -> Collection[str]:
+        """These relations, and those to their former values where the graph has any."""
+        others = (FORMERLY + name for name in names if former)
+        return [*names, *(name for name in others if name in self._facts.schema.relations)]
+
     def _try_hard(self, domain: str, *, ambiguous: bool) -> Question | None:
+        known = self._facts.schema.relations.values()
+        former = any(r.ended for r in known) and self._rng.random() < _FORMER
         for attempt in range(self._settings.patience):
             self._choosy = attempt < self._settings.patience // 2
+            former = former and attempt < _FORMER_TRIES
             try:
-                question = self._question(domain, self._templates[ambiguous].draw(), ambiguous)
+                template = self._templates[ambiguous].draw()
+                question = self._question(domain, template, ambiguous, former)
             except RejectedError as reason:
                 self._tally.rejected[str(reason)] += 1
             else:
@@ -217,8 +242,8 @@ class _Generator:
                 return question
         return None
 
-    def _question(self, domain: str, template: Template, ambiguous: bool) -> Question:
-        moves = self._moves[domain]
+    def _question(self, domain: str, template: Template, ambiguous: bool, former: bool) -> Question:
+        moves = self._moves[domain, former]
         draw = self._focuses.shared if ambiguous else self._focuses.single
         least = 1 if template.letters[1] == "J" else 2
         focus = draw(moves, least)
@@ -226,8 +251,10 @@ class _Generator:
         plan = sampler.draft(template, focus).plan()
         check_form(plan)
         relations = {step.relation for step in plan.steps if hasattr(step, "relation")}
-        if not relations & set(self._settings.domains[domain]):
+        if relations.isdisjoint(moves.own):
             raise RejectedError("nothing of the domain")
+        if former and not any(self._facts.schema.relations[name].ended for name in relations):
+            raise RejectedError("nothing that was so before")
         self._words.review_template(plan, self._naming.kind)
         chosen_by = {}
         if self._words.chooses:

@@ -16,7 +16,7 @@ from branchwise.base.files import parse_object, read_lines
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.corpora.kept_arrays import PackedTexts, file_origin, kept_arrays, packed
 from branchwise.kg.open import is_address, open_kg
-from branchwise.kg.schema import Schema, check_types, load_domain, merge
+from branchwise.kg.schema import ENDED, Schema, check_types, load_domain, merge
 from branchwise.kg.world_folder import KG_FILE, NAMES_FILE, WORLD_FILE, read_description
 from branchwise.worlds.domains import world_schema
 from branchwise.worlds.questions.ambiguity import SharedNames, read_names, shared_names
@@ -203,8 +203,9 @@ Ids = tuple[str, ...]
 
 
 class Support:
-    """Passage ids by what they state: subject, property, value. Statements are known by 64 bits of
-    a hash: of ten million, two share one with a probability of 1 in 400,000."""
+    """Passage ids by what they state: subject, property ("P127 ended" for what was so before),
+    value. Statements are known by 64 bits of a hash: of ten million, two share one with a
+    probability of 1 in 400,000."""
 
     def __init__(self, arrays: "Arrays") -> None:
         self._keys, self._passages = arrays["keys"], arrays["passages"]
@@ -214,7 +215,7 @@ class Support:
     def load(cls, corpus: Path, keep: Path | None = None) -> "Support":
         """From a corpus whose passages have `statements`, as a world's have; kept in `keep` for as
         long as the file is the same. Raises InputError for another file (with the line)."""
-        origin = {"corpus": file_origin(corpus)} if corpus.is_file() else {}
+        origin = {"corpus and former": file_origin(corpus)} if corpus.is_file() else {}
         return cls(kept_arrays(keep, origin, lambda: _read(corpus)))
 
     def ids(self, subject: str, number: str, value: str) -> Ids:
@@ -234,6 +235,7 @@ def _read(corpus: Path) -> "Arrays":
         passage = parse_object(line, f"{corpus}:{number}")
         try:
             stated = [_key(*statement) for statement in passage.get("statements", ())]
+            stated += [_key(s, number + ENDED, v) for s, number, v in passage.get("former", ())]
             ids.append(passage["id"])
             if not isinstance(ids[-1], str):
                 raise TypeError
@@ -306,7 +308,7 @@ class _Trail:
         return reached
 
     def _stated(self, step: Atomic | Join | GroupBy | Filter, start: str, end: str) -> Ids:
-        number = self._facts.schema.relations[step.relation].property
+        number = self._facts.schema.relations[step.relation].kept_as()
         if not isinstance(step, Filter) and step.inverse:
             start, end = end, start
         return self._support.ids(start, number, end)

@@ -8,7 +8,7 @@ in the order of all texts: sorted numbers are sorted texts.
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from itertools import chain
@@ -19,7 +19,7 @@ from branchwise.base.errors import InputError
 from branchwise.base.files import open_data
 from branchwise.corpora.kept_arrays import PackedTexts, file_origin, kept_arrays, packed
 from branchwise.kg.open import kg_folder
-from branchwise.kg.schema import ValueKind
+from branchwise.kg.schema import ENDED, Relation, ValueKind
 from branchwise.kg.store import check_kg, open_store, read_description
 from branchwise.kg.vocabulary import DATES, ENTITY, PROP
 
@@ -115,6 +115,7 @@ def name_rank(name: TaggedName) -> tuple[int, str, str]:
 
 
 DIRECT = f"{PROP}direct/"
+_END = f"{PROP}qualifier/P582"
 FACTS_FOLDER = "facts"
 """Where a built graph's, or a world's, arrays are kept."""
 
@@ -124,8 +125,22 @@ _TEXTS_AT_HAND = 2**18
 _APART = 32  # texts: one of so many is at hand to find the others by
 
 
+def ended(number: str) -> str:
+    """A pattern: a statement of a property leads from ?s to ?o, and has an end time."""
+    return f"?s <{PROP}{number}> ?n . ?n <{PROP}statement/{number}> ?o ; <{_END}> ?end ."
+
+
+def said(relation: Relation) -> str:
+    """A pattern: ?s has ?o now, or, of statements that have ended, had and no longer has it."""
+    now = f"?s <{DIRECT}{relation.property}> ?o ."
+    if not relation.ended:
+        return now
+    return f"{ended(relation.property)} FILTER NOT EXISTS {{ {now} }}"
+
+
 class Statements:
-    """The statements of some properties ("P57"), and the names of all entities."""
+    """The statements of some properties ("P57"; "P57 ended" for those with an end time), and the
+    names of all entities."""
 
     def __init__(self, arrays: "Arrays", properties: Iterable[str]) -> None:
         self._texts = PackedTexts(arrays["text"], arrays["text_starts"])
@@ -204,7 +219,9 @@ class _Reading:
         check_kg(kg)
         store = open_store(kg)
         for predicate in (*self._properties, LABEL, ALIAS):
-            rows = store.query(f"SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }}")
+            number = self._properties.get(predicate, "")
+            had = number.endswith(ENDED) and ended(number.removesuffix(ENDED))
+            rows = store.query(f"SELECT ?s ?o WHERE {{ {had or f'?s <{predicate}> ?o'} }}")
             pairs = cast("Iterable[tuple[Any, Any]]", rows)
             self._add((subject, predicate, object) for subject, object in pairs)
         return self._arrays()
@@ -218,16 +235,34 @@ class _Reading:
             remedy = "give a folder that `branchwise kg build` made, or a .nt or .ttl file"
             raise InputError(problem, where=str(path), remedy=remedy)
         syntax = getattr(pyoxigraph.RdfFormat, _FORMATS[inner.suffix])
-        wanted = {*self._properties, LABEL, ALIAS}
         with open_data(path) as stream:
             try:
-                self._add(
-                    (triple.subject, predicate, triple.object)
-                    for triple in pyoxigraph.parse(input=stream, format=syntax)
-                    if (predicate := triple.predicate.value) in wanted
-                )
+                self._add(self._wanted(pyoxigraph.parse(input=stream, format=syntax)))
             except SyntaxError as error:
                 raise InputError(str(error.msg), where=f"{path}:{error.lineno}") from None
+
+    def _wanted(self, triples: "Iterable[Any]") -> "Iterator[tuple[Any, str, Any]]":
+        """Triples of wanted predicates; then the statements with an end time, which have a node:
+        under a predicate that ends in `ENDED`."""
+        wanted = {*self._properties, LABEL, ALIAS}
+        had = [p for p, number in self._properties.items() if number.endswith(ENDED)]
+        whole = {p.replace(DIRECT, PROP).removesuffix(ENDED): p for p in had}
+        parts = {p.replace(PROP, f"{PROP}statement/") for p in whole}
+        subjects: dict[Any, tuple[Any, str]] = {}
+        values: dict[Any, Any] = {}
+        ends = set()
+        for triple in triples:
+            predicate = triple.predicate.value
+            if predicate in wanted:
+                yield triple.subject, predicate, triple.object
+            elif predicate in whole:
+                subjects[triple.object] = triple.subject, whole[predicate]
+            elif predicate in parts:
+                values[triple.subject] = triple.object
+            elif predicate == _END and had:
+                ends.add(triple.subject)
+        for node in ends & subjects.keys() & values.keys():
+            yield *subjects[node], values[node]
 
     def _add(self, triples: "Iterable[tuple[Any, str, Any]]") -> None:
         """Keep statements of wanted properties, and names; pass over blank nodes. One loop without

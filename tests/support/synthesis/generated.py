@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from branchwise.kg.dials import EASY, Dials
 from branchwise.kg.schema import Schema, load_domain, merge
 from branchwise.worlds.domains import DOMAINS, world_schema
 from branchwise.worlds.make import make_world
@@ -16,9 +17,11 @@ DECLARED = sorted((ROOT / "worlds/domains").glob("*.yaml"))
 SLICE = TESTS / "synthesis" / "real_slice"
 
 
-def from_world(folder: Path, entities: int, count: int, seed: int) -> tuple[list[dict], Checker]:
+def from_world(
+    folder: Path, entities: int, count: int, seed: int, dials: Dials = EASY
+) -> tuple[list[dict], Checker]:
     """Questions over all domains of a new world, half of them ambiguous, and their checker."""
-    make_world(folder, entities, seed)
+    make_world(folder, entities, seed, dials=dials)
     kg, names, corpus = folder / "kg.nt.gz", folder / "names.jsonl", folder / "corpus.jsonl"
     facts = KgFacts.load(kg, world_schema(DOMAINS))
     domains, common = world_domains(DOMAINS, DOMAINS)

@@ -1,5 +1,6 @@
 """Is a question's gold right? Plain Python over files; shares no code with what makes questions."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +39,7 @@ class Checker:
             yield f"{question['id']}: {problem}"
 
     def _problems(self, question: dict) -> Iterator[str]:
+        yield from self._unsaid(question)
         held = {bearer: self.answers(question, bearer) for bearer in self.bearers(question)}
         expected = {bearer: answers for bearer, answers in held.items() if answers}
         kin = self.kg.of(self.focus(question), "P31")
@@ -59,6 +61,14 @@ class Checker:
         said, involved = question.get("meta", {}).get("entities"), self.involved(question, expected)
         if said is not None and said != len(involved):
             yield f"it says that {said} entities are involved, not {len(involved)}"
+
+    def _unsaid(self, question: dict) -> Iterator[str]:
+        """What was so before is said to be, in the question and each step, and nothing else is."""
+        former = [is_former(step) for step in question["plan"]]
+        told = zip(former, question.get("meta", {}).get("plan", ()), strict=False)
+        for past, words in [(any(former), question["question"]), *told]:
+            if past != bool(FORMERLY.search(words)):
+                yield f"{past} is not what it says of the past: {words}"
 
     def focus(self, question: dict) -> str:
         return focus_of(question["plan"])["entity"]
@@ -135,6 +145,13 @@ class Checker:
         told = {fact for passage in given for fact in self.told.get(passage, ())}
         if untold := sorted(facts - told):
             yield f"{answer['text']}: {len(untold)} of {len(facts)} facts untold: {untold[:2]}"
+
+
+FORMERLY = re.compile(r"\b(formerly|used to)\b")
+
+
+def is_former(step: dict) -> bool:
+    return step.get("relation", "").startswith("formerly ")
 
 
 def focus_of(plan: list[dict]) -> dict:

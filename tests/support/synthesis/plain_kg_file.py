@@ -11,20 +11,28 @@ import yaml
 
 ENTITY = "<http://www.wikidata.org/entity/"
 DIRECT = "<http://www.wikidata.org/prop/direct/"
+STATED = "<http://www.wikidata.org/prop/P"
+VALUE = "<http://www.wikidata.org/prop/statement/"
+END = "<http://www.wikidata.org/prop/qualifier/P582>"
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 ALIAS = "<http://www.w3.org/2004/02/skos/core#altLabel>"
 
-Fact = tuple[str, str, str]  # subject, property, value: an entity, a date or a number
+# Subject, property, value: an entity, a date or a number. "former P127": what has ended.
+Fact = tuple[str, str, str]
 
 
 @dataclass
 class PlainKg:
-    """Direct statements both ways, the first label of each entity, and its aliases."""
+    """Direct and former statements both ways, the first label of each entity, and its aliases."""
 
     values: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     holders: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     labels: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def add(self, subject: str, prop: str, value: str) -> None:
+        self.values[subject, prop].append(value)
+        self.holders[value, prop].append(subject)
 
     def of(self, subject: str, prop: str) -> list[str]:
         return self.values.get((subject, prop), [])
@@ -35,19 +43,28 @@ class PlainKg:
 
 def read_kg(path: Path) -> PlainKg:
     kg = PlainKg()
+    subjects, values, ended = {}, {}, []
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             subject, predicate, rest = line.split(" ", 2)
             value = rest.rstrip().removesuffix(".").rstrip()
             if predicate.startswith(DIRECT):
-                fact = number(subject), predicate[len(DIRECT) : -1], plain(value)
-                kg.values[fact[0], fact[1]].append(fact[2])
-                kg.holders[fact[2], fact[1]].append(fact[0])
+                kg.add(number(subject), predicate[len(DIRECT) : -1], plain(value))
+            elif predicate.startswith(STATED):
+                subjects[value] = number(subject), predicate[len(STATED) - 1 : -1]
+            elif predicate.startswith(VALUE):
+                values[subject] = plain(value)
+            elif predicate == END:
+                ended.append(subject)
             elif predicate == LABEL:
                 kg.labels.setdefault(number(subject), plain(value))
             elif predicate == ALIAS:
                 kg.aliases[number(subject)].add(plain(value))
+    for node in ended:
+        subject, prop = subjects[node]
+        if values[node] not in kg.of(subject, prop):
+            kg.add(subject, f"former {prop}", values[node])
     return kg
 
 
@@ -69,7 +86,8 @@ def plain(value: str) -> str:
 
 @dataclass
 class PlainSchema:
-    """The YAML as it stands: types and relations of all files together."""
+    """The YAML as it stands: types and relations of all files together, and beside a relation whose
+    former values can be said one to these: "formerly owner"."""
 
     types: dict[str, dict]
     relations: dict[str, dict]
@@ -99,6 +117,10 @@ def read_schema(*files: Path) -> PlainSchema:
         fields = yaml.safe_load(file.read_text(encoding="utf-8"))
         schema.types |= fields.get("types", {})
         schema.relations |= fields.get("relations", {})
+    for name, relation in list(schema.relations.items()):
+        if "said_former" in relation:
+            former = {"property": f"former {relation['property']}"}
+            schema.relations[f"formerly {name}"] = relation | former
     return schema
 
 
@@ -109,7 +131,10 @@ def read_names(path: Path) -> dict[str, list[dict]]:
 
 
 def read_told(path: Path) -> dict[str, set[Fact]]:
-    """Passage id -> the statements that it tells."""
+    """Passage id -> the statements that it tells, former ones, too."""
+    told = {}
     with path.open(encoding="utf-8") as lines:
-        passages = (json.loads(line) for line in lines)
-        return {p["id"]: {tuple(fact) for fact in p["statements"]} for p in passages}
+        for passage in map(json.loads, lines):
+            former = {(s, f"former {prop}", v) for s, prop, v in passage.get("former", ())}
+            told[passage["id"]] = {tuple(fact) for fact in passage["statements"]} | former
+    return told

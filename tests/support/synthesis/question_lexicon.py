@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from branchwise.kg.schema import Schema
@@ -64,6 +64,12 @@ class Pattern:
     last: tuple[str, ...]
     be: bool
 
+    @property
+    def past(self) -> str:
+        """The form of what may follow "and" and have been so before, too: "formerly owned by X and
+        founded by Y", "used to own X and run Y"."""
+        return next((word for word in ("formerly", "used") if word in self.before[:2]), "")
+
 
 def _numbers_of(phrase: str) -> set[str]:
     options = re.compile(r"\[([^\]|]*)(?:\|([^\]]*))?\]")
@@ -91,7 +97,8 @@ class Lexicon:
                     both = self.nouns[tuple(a.split())] | self.nouns[tuple(b.split())]
                     if (a != b and not both & self.everyone) or (a != b and both - self.everyone):
                         self.nouns[(*a.split(), "or", *b.split())] = both
-        self.patterns: dict[str, list[Pattern]] = {"finite": [], "negated": [], "reduced": []}
+        forms = ("finite", "negated", "reduced", "formerly", "used")
+        self.patterns: dict[str, list[Pattern]] = {form: [] for form in forms}
         self.roles: dict[tuple[str, ...], frozenset[Side]] = {}
         self.kinds: dict[tuple[str, ...], tuple[frozenset[str], Value]] = {}
         self._by_word: dict[str, dict[tuple[str, ...], list[Pattern]]] = {}
@@ -124,6 +131,10 @@ class Lexicon:
             last = before[-1:] if before and before[-1] in PREPOSITIONS else ()
             pattern = Pattern(both, form, before, after, noun or slot, last, be)
             self.patterns[form].append(pattern)
+            if form == "reduced" and pattern.past:
+                self.patterns["formerly"].append(replace(pattern, before=before[1:]))
+            elif form == "finite" and pattern.past == "used":
+                self.patterns["used"].append(replace(pattern, before=before[2:]))
 
     def _forms(self, phrase: str) -> Iterator[tuple]:
         left, noun, right = re.split(r"\{(\w*)\}", phrase)
@@ -151,7 +162,7 @@ class Lexicon:
                 yield "finite", (form, *rest), after, noun, False
             for does in ("do", "does") if present else ("did",):
                 yield "negated", (does, "not", base, *rest), after, noun, False
-            if verb == "have":
+            if base == "have":
                 yield "reduced", ("with", *rest), after, noun, False
         else:
             yield "reduced", tuple(words), after, noun, False

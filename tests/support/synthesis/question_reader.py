@@ -260,7 +260,7 @@ class QuestionReader(Lexicon):
         self, at: int, form: str, types: frozenset[str]
     ) -> Iterator[tuple[tuple[Part, ...], int, None]]:
         be = {"finite": ("are", "is", "were", "was"), "negated": ("are", "is"), "reduced": ()}
-        for word in be[form]:
+        for word in be.get(form, ()):
             if not self._is(at, word):
                 continue
             start = at + 1 + (form == "negated" and self._is(at + 1, "not"))
@@ -325,12 +325,16 @@ class QuestionReader(Lexicon):
             yield from self._either(at + 1, form, types, (be,), 1)
         if form == "reduced":
             yield from self._clauses(at, "reduced", types)
+            if last and last.past:
+                yield from self._clauses(at, last.past, types)
             if self._is(at, "not"):
                 for parts, stop, pattern in self._clauses(at + 1, "reduced", types):
                     yield (Not(parts),), stop, pattern
         else:
             yield from self._clauses(at, "finite", types)
             yield from self._clauses(at, "negated", types)
+            if last and last.past:
+                yield from self._clauses(at, last.past, types)
             if last and last.be:
                 no = self._is(at, "not")
                 for parts, stop, pattern in self._clauses(at + no, "reduced", types):

@@ -74,7 +74,8 @@ class Clause:
     `named`: the other side is names alone. `light`: that, or nothing is open after it. `alone`:
     other words beside the noun would be taken with it ("with 300 pages and ..."). `value`: the
     other side in words, if it is no entity. `years`: of the same verb: founded by X before 1950.
-    `single`: the other side is one thing. `weight`: how much is said of it.
+    `single`: the other side is one thing. `weight`: how much is said of it. `ended`: it was so
+    before, and what follows might be taken to have been: "formerly owned by X and founded by Y".
     """
 
     parts: tuple[Related | Meets, ...]
@@ -89,6 +90,7 @@ class Clause:
     years: str = ""
     single: bool = False
     weight: int = 0
+    ended: bool = False
 
     @property
     def reducible(self) -> bool:
@@ -146,12 +148,14 @@ def joining(
         if not any(set(o.others) & set(new.others) for o in alike):
             return "other side"
     elided = last.light and last.is_participle and new.is_participle
+    spreads = last.ended and not new.ended
     if own.form == "reduced" or (elided and last.verb.form == new.verb.form):
-        if new.is_participle and not any(o.takes_participles for o in fitting):
+        if new.is_participle and not spreads and not any(o.takes_participles for o in fitting):
             return "participle"
         if own.form == "reduced":
             raise UnclearError
-    if not any(o.form != "reduced" for o in fitting):
+    spreads = spreads and not denied and new.verb.is_present and new.verb.base != "be"
+    if not spreads and not any(o.form != "reduced" for o in fitting):
         return "finite"
     if own.form == "relative" and not any(
         o.form == "relative" and o.pronoun == own.pronoun for o in fitting
@@ -162,4 +166,4 @@ def joining(
 
 def light_first(clauses: Iterable[Clause]) -> list[Clause]:
     """Short ones first; a choice of names after what might seem to belong to one of them."""
-    return sorted(clauses, key=lambda c: (not c.light, c.is_choice, c.weight))
+    return sorted(clauses, key=lambda c: (not c.light, c.is_choice, c.ended, c.weight))

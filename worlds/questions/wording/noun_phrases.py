@@ -266,7 +266,7 @@ class NounPhrases:
         fit = [c for c in said.clauses if c.light and c.reducible]
         fit = [c for c in fit if not c.alone] or fit[:1]
         # A choice of names comes last: what follows might belong to one of them.
-        fit = sorted(fit, key=lambda c: (c.beside is None, c.is_choice))
+        fit = sorted(fit, key=lambda c: (c.beside is None, c.is_choice, c.ended))
         bare = fit[:1] if fit and fit[0].beside else []
         fit = (bare + [c for c in fit if c not in bare and c.is_participle])[:most] or fit[:1]
         if said.denial and (same := next((c for c in fit if c.verb == said.denial.verb), None)):

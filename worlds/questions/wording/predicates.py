@@ -122,6 +122,8 @@ class PredicateMaker:
                 merged.extend(made)
         if len(merged) > 2 or not all(clause.light for clause in merged):
             raise ClumsyError("a long alternative")
+        if len({clause.ended for clause in merged}) > 1:
+            raise ClumsyError("what is so or was so before")
         if not all(c.verb.is_active for c in merged) and {c.verb.form for c in merged} != {"were"}:
             raise ClumsyError("alternatives of unlike predicates")
         return Choice(tuple(sorted(merged, key=lambda clause: (not clause.light, clause.weight))))
@@ -177,6 +179,7 @@ class PredicateMaker:
             beside=beside if len(parts) == 1 else None,
             single=is_one(first, self._schema),
             weight=0 if named else _weight(first.to),
+            ended=self._schema.relations[first.relation].ended,
         )
 
     def _verb(self, part: Related, noun: Noun, to_set: bool) -> Verb:

@@ -93,7 +93,9 @@ class Verb:
 
     def reduced(self, other: str, plural: bool = True) -> str:
         """Beside a noun, without "that were": "directed by Mara Voss". Empty where it cannot be."""
-        if not self.base or (self.base == "be" and not re.match(r"the\b|\[", self.before)):
+        if not self.base or (
+            self.base == "be" and not re.match(r"(formerly )?the\b|\[", self.before)
+        ):
             return self._around("", other, plural)
         return self._around("with", other, plural) if self.base == "have" else ""
 

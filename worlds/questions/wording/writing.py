@@ -119,6 +119,7 @@ Problem = Literal[
     "drops a number",
     "adds a number",
     "drops a negation",
+    "drops 'formerly'",
 ]
 MAX_WORDS = 60
 MAX_CHARACTERS = 600
@@ -138,6 +139,7 @@ NEGATION = re.compile(
     re.I,
 )
 """What denies or takes away, in English."""
+_FORMER = re.compile(r"\b(?:former|formerly|once|previous|previously|earlier|used to)\b", re.I)
 # fmt: off
 _OPENERS = frozenset((
     "which", "who", "what", "whose", "whom", "when", "where", "how", "name", "list", "the",
@@ -157,7 +159,8 @@ class StrayError(Exception):
 
 def check(text: str, plan: Plan, steps: Sequence[str], names: Iterable[str]) -> None:
     """Raise StrayError unless the text is one question with all names and numbers of the plan's
-    steps in words, no other name or number, and a negation where something is taken away.
+    steps in words, no other name or number, a negation where something is taken away, and a word
+    such as "formerly" where a step has one.
 
     Names in lower case (genres, kinds of things) may be inflected, all others stand unchanged.
     What relations the text speaks of is not seen here: that is a reviewer's part.
@@ -203,6 +206,8 @@ def check(text: str, plan: Plan, steps: Sequence[str], names: Iterable[str]) -> 
         raise StrayError("adds a number", added[0])
     if any(isinstance(step, Difference) for step in plan.steps) and not NEGATION.search(words):
         raise StrayError("drops a negation")
+    if any(_FORMER.search(step) for step in asked) and not _FORMER.search(words):
+        raise StrayError("drops 'formerly'")
 
 
 def _plain(text: str) -> str:
