@@ -136,6 +136,11 @@ class Focuses:
         self._rng = rng
         self._used: Counter[str] = Counter()
         self._shared = _Shared(naming.names)
+        relations = naming.facts.schema.relations
+        of_property: dict[str, list[str]] = {}
+        for name, relation in relations.items():
+            of_property.setdefault(relation.kept_as(), []).append(name)
+        self._same = {name: of_property[one.kept_as()] for name, one in relations.items()}
         self._groups: dict[tuple[str, bool, int], _Group] = {}
         self._narrow: set[tuple[Move, int]] = set()  # lead to fewer than so many, mostly
 
@@ -161,8 +166,10 @@ class Focuses:
             raise RejectedError(USED_UP)
         upto = cast("Sequence[float]", weights.cumsum())
         (drawn,) = self._rng.choices(range(len(group.places)), cum_weights=upto)
-        (focus,) = self._named([self._shared.names[int(group.places[drawn])]], move)
-        return focus
+        named = self._named([self._shared.names[int(group.places[drawn])]], move)
+        if not named:
+            raise RejectedError("a bearer of another kind may be meant")
+        return named[0]
 
     def single(self, moves: Moves, least: int) -> Focus:
         """An entity with a name of its own, rarely one with a title; one of those that are related
@@ -230,13 +237,20 @@ class Focuses:
         return list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
 
     def _named(self, names: Sequence[str], move: Move) -> list[Focus]:
-        """Shared names, with those of their bearers that the relation leads on from."""
+        """Shared names, with those of their bearers that the relation leads on from. None of which
+        the same is said in another domain: the head office of Arden Vale may be a publisher's or a
+        bank's, and a plan has the one relation."""
         of_name = {name: [bearer.id for bearer in self._naming.names[name]] for name in names}
         every = [entity for bearers in of_name.values() for entity in bearers]
         links = self._facts.related(move.relation, move.inverse, every)
+        others = [entity for entity in every if entity not in links]
+        elsewhere: set[str] = set()
+        for name in self._same[move.relation]:
+            elsewhere.update(self._facts.related(name, move.inverse, others))
         return [
             self._focus(name, [entity for entity in bearers if entity in links], move, links)
             for name, bearers in of_name.items()
+            if elsewhere.isdisjoint(bearers)
         ]
 
     def _focus(self, name: str, entities: list[str], move: Move, links: Neighbours) -> Focus:

@@ -48,6 +48,8 @@ class Checker:
             alike = bearer not in expected and kin and self.kg.of(bearer, "P31") == kin
             if alike and evaluate(plan, self.kg, self.schema)[-1]:
                 yield f"{bearer}, which is of the same class, leads to answers"
+            if bearer not in expected and self.says_the_same(question, bearer):
+                yield f"of {bearer}, which is of another kind, the same is said"
         different = {frozenset(answers) for answers in expected.values()}
         if question.get("ambiguous", False) != (len(different) > 1):
             yield f"ambiguous is {question.get('ambiguous')}, but {len(different)} sets differ"
@@ -83,6 +85,16 @@ class Checker:
         if not self.schema.fits(self.kg, bearer, kinds):
             return {}
         return evaluate(plan, self.kg, self.schema)[-1]
+
+    def says_the_same(self, question: dict, bearer: str) -> bool:
+        """Whether the property of a question's own step says something of a bearer of a kind that
+        its relation is not declared for: a reader may mean that one."""
+        step = focus_of(question["plan"])
+        end = "object" if step.get("inverse") else "subject"
+        relation = self.schema.relations[step["relation"]]
+        said = self.kg.having if step.get("inverse") else self.kg.of
+        is_declared = self.schema.fits(self.kg, bearer, relation[end])
+        return bool(said(bearer, relation["property"])) and not is_declared
 
     def involved(self, question: dict, bearers: Iterable[str]) -> set[str]:
         """All that is in the set of any step, for any bearer that leads to answers."""
