@@ -2,16 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Collection,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-    Set,
-)
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -79,7 +70,7 @@ class ShownWhole:
         return kept[_SHOWN]
 
 
-def _is_answered(call: Mapping[str, Any], words: Set[str]) -> bool:
+def _is_answered(call: Mapping[str, Any], words: frozenset[str]) -> bool:
     """Whether sentences that were kept for these words are those that a call would have kept."""
     return call["name"] == SEARCH_TOOL and content_words(searched(call)) <= words
 
