@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from branchwise.corpora.plugin_retriever import retriever
     from branchwise.eval.plugin_metrics import metric
     from branchwise.eval.scores import Scores
+    from branchwise.graphs.budget import Budget
     from branchwise.graphs.plugin_nodes import node
     from branchwise.graphs.state import AgentState
-    from branchwise.graphs.system import Budget, System
+    from branchwise.graphs.system import System
     from branchwise.kg.answers import Graph
     from branchwise.runs.experiment import Run
     from branchwise.runs.options import (

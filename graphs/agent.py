@@ -20,7 +20,6 @@ from branchwise.base.keys import Keys
 from branchwise.base.setting import digested
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.agent_node import PROMPTS as BUDGET_PROMPTS
-from branchwise.graphs.agent_node import stated_by
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.check_node import PROMPTS as CHECKER_PROMPTS
 from branchwise.graphs.designs import designed
@@ -68,11 +67,14 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
     if parts.tools:
         tools = [tool.name for tool in parts.tools]
         names |= {"text_protocol", "budget_spent", *sections(tools, system.prompt_set)}
-        names |= {*BUDGET_PROMPTS, stated_by(system.budget)} if parts.shows_budget else set()
+        names |= {*BUDGET_PROMPTS, system.budget.stated_by} if parts.shows_budget else set()
     if parts.models.expander:
-        names = set(map(parts.prompts.where_expanded, names))
+        expanded = set(map(parts.prompts.where_expanded, names))
+        # Those that answer a reading each have nothing to expand.
+        names = names | expanded if system.fan_out else expanded
         names |= EXPANDER_PROMPTS if parts.searcher else {"expander"}
-        names |= {stage.readings for stage in stages}
+        names |= {stage.readings for stage in stages if stage.readings}
+        names |= {"budget"} if system.fan_out and parts.shows_budget else set()
     if parts.models.extractor:
         names |= {"extractor"}
         names |= {"extractor_several"} if parts.extracts_by == "search" else set()
@@ -93,8 +95,8 @@ class Agent:
     several agents may share a retriever in a `Batcher`.
     `restraints` hold requests back; `recordings` opens the runs that `replay:` names.
     Raises InputError before any work for an unknown model spec, prompt or tool, for a missing key,
-    endpoint, corpus, index, graph or run, for extraction without tools, and for several tries of
-    what is not merged or cannot be.
+    endpoint, corpus, index, graph or run, for extraction without tools, and for a design that
+    the flow cannot have.
     """
 
     def __init__(
@@ -153,21 +155,17 @@ class Agent:
             repeats_passages=repeats_passages(system),
             extracts_by=system.extract_by,
             searcher=self._searcher() if models.expander else None,
-            sections=self._prompt_sections(shows_budget=shows_budget),
+            sections=self._prompt_sections(),
         )
         self.graph = self.flow.build(self._parts)
         self._entered: dict[str, AgentGraph] = {"": self.graph}
         models.explain(lambda: self.identity)
 
-    def _prompt_sections(self, *, shows_budget: bool) -> list[str]:
+    def _prompt_sections(self) -> list[str]:
         system, prompts = self.system, self.prompts
         names = sections([tool.name for tool in self.tools], system.prompt_set)
         texts = [prompts.render(name) for name in names] + plugin_sections(self.tools)
-        texts += [section.rendered(prompts) for section in self.flow.sections(system)]
-        if shows_budget:
-            values = {name: str(value) for name, value in system.budget if value is not None}
-            texts.append(prompts.render(stated_by(system.budget), **values))
-        return texts
+        return texts + [section.rendered(prompts) for section in self.flow.sections(system)]
 
     def _searcher(self) -> TitleSearcher | None:
         """What expansion looks for names with: the agent's own tools, if the system wants that."""

@@ -12,6 +12,7 @@ from langgraph.types import Command
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import ModelError, Reply
+from branchwise.graphs.budget import Budget
 from branchwise.graphs.compaction import due_compaction, with_compaction
 from branchwise.graphs.flows import Route
 from branchwise.graphs.ledger import AGENT
@@ -32,17 +33,11 @@ from branchwise.graphs.reduce import (
     turned,
 )
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
-from branchwise.graphs.system import Budget
 from branchwise.trace.events import BudgetSpent, ContextTrimmed
 
 PROMPTS = frozenset({"budget_left", "budget_low"})
 LOW = 1 / 5
 """The share of a part of the budget at which the agent is told that an answer must follow."""
-
-
-def stated_by(budget: Budget) -> str:
-    """The prompt that states a budget at the start."""
-    return "budget" if budget.calls_per_reading is None else "budget_per_reading"
 
 
 def budget_left(prompts: Prompts, budget: Budget, spent: Spent) -> str:
@@ -95,7 +90,7 @@ def make_agent_node(
 
     async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
         context, change = runtime.context, StateUpdate()
-        limits = budget.of(state.get("readings", ()))
+        limits = (context.share or budget).of(state.get("readings", ()))
         reason = None
         if tools and not state.get("told"):
             reason = spent_reason(limits, state["spent"], context.elapsed)

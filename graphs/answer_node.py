@@ -15,13 +15,13 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reasoning import has_reasoning
 from branchwise.agents.reply import TEXT_CALLS, ModelError, Reply
 from branchwise.graphs.agent_node import GRACE_SECONDS, spent_reason
+from branchwise.graphs.budget import Budget
 from branchwise.graphs.compaction import in_view
 from branchwise.graphs.flows import END
 from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.messages import recorded_turn, without_rewritten
 from branchwise.graphs.reduce import StateUpdate, folded, read, repaired
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext
-from branchwise.graphs.system import Budget
 from branchwise.trace.events import REPAIR, AnswerRead, Repair, RepairFailed
 from branchwise.trace.parts import Predicted
 
@@ -87,7 +87,7 @@ def make_answer_node(
 
 
 def _is_spent(state: AgentState, budget: Budget, context: ItemContext) -> bool:
-    limits = budget.of(state.get("readings", ()))
+    limits = (context.share or budget).of(state.get("readings", ()))
     return spent_reason(limits, state["spent"], context.elapsed) is not None
 
 

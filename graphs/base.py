@@ -10,6 +10,7 @@ from langgraph.graph import END, START, StateGraph
 
 from branchwise.graphs.agent_node import budget_left, make_agent_node
 from branchwise.graphs.answer_node import make_answer_node
+from branchwise.graphs.budget import Budget
 from branchwise.graphs.check_node import make_check_node
 from branchwise.graphs.expand_node import make_expand_node
 from branchwise.graphs.extraction.nodes import (
@@ -20,7 +21,6 @@ from branchwise.graphs.flows import GraphParts, NodeSlot
 from branchwise.graphs.plugin_nodes import make_plugin_node
 from branchwise.graphs.shown import KnownPassages, ReadBefore, ShownWhole
 from branchwise.graphs.state import AgentState, ItemContext
-from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.trace.events import graph_name
 

@@ -41,9 +41,8 @@ from branchwise.graphs.stage import (
     StageGraph,
     StageRead,
     counted_as_spent,
-    problems_of,
+    how_read,
     texts_of,
-    worst_how,
 )
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.trace.events import AnswerRead, StageEnded
@@ -261,9 +260,7 @@ async def _chosen(
 
 
 def _answer_option(stage: StageGraph, pipeline: Pipeline) -> Any:
-    # An option is a reading already: there is nothing to expand.
-    models = replace(stage.parts.models, expander=None)
-    stage = replace(stage, parts=replace(stage.parts, models=models))
+    stage = replace(stage, parts=stage.parts.unexpanded)
     steps = stage.steps
 
     async def answer_option(asked: OptionAsked, runtime: Runtime[ItemContext]) -> StateUpdate:
@@ -326,17 +323,14 @@ def _output(
 
 
 def _reading(pipeline: Pipeline, state: ClarifyState) -> tuple[str, str | None]:
-    """How the item's answer was read: as the worst of those that could be, and the first problem.
-    It could not be if its first decision could not: whether the question is ambiguous, or else what
-    is asked back. For a person it could not be if no answer could."""
+    """How the item's answer was read. It could not be if its first decision could not: whether the
+    question is ambiguous, or else what is asked back. For a person it could not be if no answer
+    could."""
     reads: Sequence[StageRead] = state.get("reads", ())
-    failed = problems_of(reads)
-    problem = next(iter(failed.values()), None)
+    failed = {read["of"] for read in reads if read["how"] == UNREADABLE}
     if pipeline.person:
         shown = [f"option {option}" for option in state.get("chosen", ())] or ["answers"]
         is_undecided = all(name in failed for name in shown)
     else:
         is_undecided = state["ambiguous"] is None if pipeline.detects else "question" in failed
-    if is_undecided:
-        return UNREADABLE, problem
-    return worst_how(reads), problem
+    return how_read(reads, is_lost=is_undecided)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from branchwise.base.errors import FLAGS, SettingError, SettingNames
 from branchwise.graphs.flows import Flow, GraphParts
+from branchwise.graphs.list_replies import MAX_READINGS
 from branchwise.graphs.system import System
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ MERGE_PROMPT = "merge_tries"
 
 def designed(flow: Flow, system: System, words: SettingNames = FLAGS) -> Flow:
     """The flow by which the system asks a flow's questions. `words`: what a refusal calls settings.
-    Raises SettingError for several tries without a merge, a merge of one, and a design around what
-    is not one conversation whose answers are texts by branch."""
+    Raises SettingError for several tries without a merge, a merge of one, two designs, and a design
+    around what is not one conversation whose answers are texts by branch, or by reading."""
     if (system.tries > 1) != (system.merge is not None):
         idle, needed, value = ("tries", "merge", "union") if system.tries > 1 else _OF_ONE_TRY
         raise SettingError(
@@ -30,18 +31,31 @@ def designed(flow: Flow, system: System, words: SettingNames = FLAGS) -> Flow:
             where=words.name(idle),
             remedy=f"{words.add(needed, value)}, or leave out {words.name(idle)}",
         )
-    for setting, design in DESIGNS.items():
-        if not getattr(system, setting):
-            continue
-        if flow.graph or flow.stages or not flow.format.by_branch:
-            raise SettingError(
-                setting,
-                f"{flow.name} is not answered in one conversation, by branch",
-                where=words.name(setting),
-                remedy="leave it out, or ask questions of another task or protocol",
-            )
-        return design(flow, system)
-    return flow
+    setting = design_of(system)
+    if setting is None:
+        return flow
+    if system.fan_out and system.merge:
+        raise SettingError(
+            "fan_out",
+            f"does not go with {words.name('merge')}: a question has one design",
+            where=words.name("fan_out"),
+            remedy=f"leave out one of {words.name('fan_out')} and {words.name('merge')}",
+        )
+    is_whole = not flow.graph and not flow.stages and flow.format.by_branch
+    if not is_whole or (setting == "fan_out" and not flow.reading):
+        by = "reading" if setting == "fan_out" else "branch"
+        raise SettingError(
+            setting,
+            f"{flow.name} is not answered in one conversation, by {by}",
+            where=words.name(setting),
+            remedy="leave it out, or ask questions of another task or protocol",
+        )
+    return DESIGNS[setting](flow, system)
+
+
+def design_of(system: System) -> str | None:
+    """The setting that asks for a design; None: questions go through their flow's own graph."""
+    return next((name for name in DESIGNS if getattr(system, name)), None)
 
 
 _OF_ONE_TRY = ("merge", "tries", "3")
@@ -81,7 +95,20 @@ class Tries:
         return build_tries(self, parts)
 
 
+def _fan_out(flow: Flow, system: System) -> Flow:
+    """A conversation for each reading; a question without several is asked in one, as it stands."""
+
+    def build(parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
+        from branchwise.graphs.fan_out import build_fan_out
+
+        return build_fan_out(flow, parts)
+
+    # What presents the readings together is never shown.
+    own = flow.own_prompts | {flow.reading}
+    return replace(flow, graph=build, readings="", own_prompts=own, conversations=MAX_READINGS)
+
+
 DESIGNS: Mapping[str, Callable[[Flow, System], Flow]] = MappingProxyType(
-    {"merge": lambda flow, system: Tries(flow, system).wrapped()}
+    {"fan_out": _fan_out, "merge": lambda flow, system: Tries(flow, system).wrapped()}
 )
 """By the setting that asks for it, the flow around a flow."""

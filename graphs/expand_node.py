@@ -9,7 +9,7 @@ import hashlib
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -254,20 +254,15 @@ def _key(tool: str, args: Mapping[str, Any]) -> CallKey:
     return CallKey("tool", EXPANDER, hashlib.sha256(body).hexdigest())
 
 
-def make_expand_node(
-    caller: ModelCaller,
-    prompts: Prompts,
-    readings_prompt: str,
-    searcher: TitleSearcher | None = None,
-) -> GraphNode:
-    """The node `expand`: the first user message gets the readings at its end. `readings_prompt`
-    names the prompt file that presents them. If there are fewer than two, or the call failed, the
-    question is asked unchanged; in the set `paper`, whose expander makes a question more specific,
-    one is enough. `searcher` looks for the names in the question before the expander is asked."""
+def make_expander(
+    caller: ModelCaller, prompts: Prompts, searcher: TitleSearcher | None = None
+) -> Callable[[ItemContext], Awaitable[Expansion]]:
+    """What writes out the readings of an item's question, and the event of it. `searcher` looks for
+    the names in the question before the model is asked. Fewer than two readings are none; in the
+    set `paper`, whose expander makes a question more specific, one is enough."""
     least = 1 if prompts.of == "paper" else 2
 
-    async def expand(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
-        context = runtime.context
+    async def expand(context: ItemContext) -> Expansion:
         looked = await searcher.look(context) if searcher else ()
         listed = namesakes(context.question, looked)
         system = prompts.render("expander_with_titles" if listed else "expander")
@@ -286,6 +281,23 @@ def make_expand_node(
             **reply.facts,
         )
         context.event(expansion)
+        return expansion
+
+    return expand
+
+
+def make_expand_node(
+    caller: ModelCaller,
+    prompts: Prompts,
+    readings_prompt: str,
+    searcher: TitleSearcher | None = None,
+) -> GraphNode:
+    """The node `expand`: the first user message gets the readings at its end, if there are any.
+    `readings_prompt` names the prompt file that presents them."""
+    write_readings = make_expander(caller, prompts, searcher)
+
+    async def expand(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
+        expansion = await write_readings(runtime.context)
         return expanded(expansion, state, shown_readings(prompts, readings_prompt, expansion))
 
     return expand

@@ -4,7 +4,7 @@ Light, so that a task's columns do not cost the import of LangGraph.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from branchwise.agents.prediction import AnswerFormat
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     from branchwise.agents.prompt_files import Prompts
+    from branchwise.graphs.budget import Budget
     from branchwise.graphs.expand_node import TitleSearcher
     from branchwise.graphs.models import Models
     from branchwise.graphs.plugin_nodes import NodePlugin
     from branchwise.graphs.state import AgentState, ItemContext
-    from branchwise.graphs.system import Budget, System
+    from branchwise.graphs.system import System
 
     AgentGraph = CompiledStateGraph[AgentState, ItemContext, Any, Any]
 
@@ -111,7 +112,8 @@ class GraphParts:
     reviewer may send the agent back. `shows_budget`: tool results end with what is left of it.
     `repeats_passages`: what the agent has before it is shown whole again. `extracts_by`: how many
     passages an extractor's request has. `searcher` looks for the question's names before it is
-    expanded. `sections`: what system prompts say below the prompt of a question.
+    expanded. `sections`: what system prompts say below the prompt of a question, before the budget
+    where it is shown.
     """
 
     models: "Models"
@@ -130,7 +132,16 @@ class GraphParts:
 
     def system_prompt(self, name: str) -> str:
         name = self.prompts.where_expanded(name) if self.models.expander else name
-        return "\n\n".join([self.prompts.render(name), *self.sections])
+        texts = [self.prompts.render(name), *self.sections]
+        if self.shows_budget:
+            values = {name: str(value) for name, value in self.budget if value is not None}
+            texts.append(self.prompts.render(self.budget.stated_by, **values))
+        return "\n\n".join(texts)
+
+    @property
+    def unexpanded(self) -> "GraphParts":
+        """The parts of what answers a reading: there is nothing to expand."""
+        return replace(self, models=replace(self.models, expander=None))
 
     @property
     def route(self) -> Route:
@@ -183,7 +194,8 @@ class Flow:
 
     `prompts`: by setting, the prompt file that says what to do; settings that it lacks are never
     used. `readings`: the prompt file that presents a question's readings; "" where a question
-    has none, and is not expanded. `own_prompts`: its prompt
+    has none, and is not expanded. `reading`: the one that presents a single reading to whom it
+    alone is asked of; "" where answers are not by readings. `own_prompts`: its prompt
     files on which no other flow's answers depend, which keeps them out of other systems' digests.
     `graph` builds its graph, and imports LangGraph when it is called; None is
     `graphs.base.build_graph`. A graph of its own cannot be entered in the middle by a fork.
@@ -202,6 +214,7 @@ class Flow:
     format: AnswerFormat
     prompts: Mapping[FlowSetting, str]
     readings: str = ""
+    reading: str = ""
     own_prompts: frozenset[str] = frozenset()
     graph: GraphBuilder | None = None
     stages: "tuple[Flow, ...]" = ()

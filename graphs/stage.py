@@ -12,10 +12,10 @@ from typing_extensions import TypedDict
 from branchwise.agents.answer import UNREADABLE
 from branchwise.agents.prediction import Prediction
 from branchwise.graphs.base import recursion_limit
+from branchwise.graphs.budget import Budget
 from branchwise.graphs.flows import Flow, GraphParts
 from branchwise.graphs.reduce import StateUpdate, begun
 from branchwise.graphs.state import AgentState, ConversationJournal, ItemContext, Spent
-from branchwise.graphs.system import Budget
 from branchwise.trace.events import Stage, StageEnded, Start
 
 if TYPE_CHECKING:
@@ -33,16 +33,15 @@ class StageRead(TypedDict):
     problem: str | None
 
 
-def worst_how(reads: Iterable[StageRead]) -> str:
-    """How those that could be read were read, at worst."""
+def how_read(reads: Iterable[StageRead], *, is_lost: bool) -> tuple[str, str | None]:
+    """How an item's answer was read: as the worst of its conversations that could be, unless it
+    `is_lost` with those that could not; and the first problem of these."""
+    failed = [f"{read['of']}: {read['problem']}" for read in reads if read["how"] == UNREADABLE]
+    problem = next(iter(failed), None)
+    if is_lost:
+        return UNREADABLE, problem
     hows = [read["how"] for read in reads if read["how"] in _READ_HOW]
-    return max(hows, key=_READ_HOW.index, default=_READ_HOW[0])
-
-
-def problems_of(reads: Iterable[StageRead]) -> dict[str, str]:
-    """Of each conversation whose answer could not be read, which it is and why."""
-    failed = (read for read in reads if read["how"] == UNREADABLE)
-    return {read["of"]: f"{read['of']}: {read['problem']}" for read in failed}
+    return max(hows, key=_READ_HOW.index, default=_READ_HOW[0]), problem
 
 
 def counted_as_spent(budget: Budget, spent: Spent, conversations: int) -> int:
@@ -122,21 +121,24 @@ class StageGraph:
         option: str = "",
         lane: int | None = None,
         sample: int = 0,
+        share: Budget | None = None,
     ) -> StageResult:
         """Converse about `question` (the item's), beginning with `message` (the question), `tokens`
         of the budget being spent. `turns`: what is said behind the message, the agent's and the
         user's in turn, the last one the user's. Stages with a `lane` run at the same time
-        (`Lanes`); `sample`: which of several of the same conversation it is, from 1."""
+        (`Lanes`); `sample`: which of several of the same conversation it is, from 1. `share`: its
+        budget, where that is not the item's."""
         question = question or context.question
         message = message or question
         lanes = None if lane is None else context.lanes
         name = f"{self.name}\0{option}"
         journal = ConversationJournal(context.journal, name, lanes, lane or 0, sample)
-        own = context.within(question, journal)
+        own = context.within(question, journal, share)
         setting = self.flow.setting(
             has_tools=bool(self.parts.tools), has_passages=bool(context.fragments)
         )
-        system = self.parts.system_prompt(self.flow.prompts[setting])
+        parts = replace(self.parts, budget=share) if share else self.parts
+        system = parts.system_prompt(self.flow.prompts[setting])
         stage = Stage(name=self.name, option=option, system=system, content=message, turns=turns)
         own.event(stage)
         start = begun(Start(system=system, content=message, artifact={}))

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
@@ -25,6 +25,9 @@ from branchwise.graphs.messages import PromptGrowth
 from branchwise.graphs.pipeline import Person
 from branchwise.trace.events import Body, Remark, Tool
 from branchwise.trace.parts import Usage
+
+if TYPE_CHECKING:
+    from branchwise.graphs.budget import Budget
 
 
 class Lanes:
@@ -182,8 +185,9 @@ class ItemContext:
     where it is given; `person`: who says which of its options are meant, if not all of them.
     `outages`: the servers that are watched. `waited`: seconds in which the item only waited for its
     turn at a server with a request limit, for a server that was gone, or for a person.
-    `prompts_seen`: the conversation's requests, as far as they grew. `lanes` hold
-    the events of conversations that run at the same time.
+    `prompts_seen`: the conversation's requests, as far as they grew. `lanes` hold the events of
+    conversations that run at the same time. `share`: the conversation's part of the budget, where
+    it is not the whole.
     """
 
     journal: Journal
@@ -198,6 +202,7 @@ class ItemContext:
     clock: Callable[[], float] = time.monotonic
     waited: float = 0.0
     prompts_seen: PromptGrowth = field(default_factory=PromptGrowth)
+    share: "Budget | None" = None
     started: float = field(init=False)
     lanes: Lanes = field(init=False)
 
@@ -215,13 +220,16 @@ class ItemContext:
         """Seconds left of the budget; negative once it is overdrawn."""
         return self.seconds - self.elapsed
 
-    def within(self, question: str, journal: Journal) -> "ItemContext":
-        """The context of one of several conversations: the same ledger and time."""
+    def within(
+        self, question: str, journal: Journal, share: "Budget | None" = None
+    ) -> "ItemContext":
+        """The context of one of several conversations: the same passages, ledger and time."""
         own = replace(
             self,
             journal=journal,
             question=question,
             follow_ups=(),
+            share=share,
             prompts_seen=PromptGrowth(),
         )
         own.started = self.started

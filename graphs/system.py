@@ -24,12 +24,13 @@ from branchwise.agents import headers as model_headers
 from branchwise.agents.decoding import PANEL, Decoding
 from branchwise.base.errors import InputError
 from branchwise.base.keys import HELP, METAVAR, OPTION
-from branchwise.base.numbers import MOST_SECONDS
 from branchwise.base.plugins.declare import as_written
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.base.setting import Declared, NamedSettings, Setting, declared
 from branchwise.corpora.kinds import NAMES
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.graphs.budget import PANEL as BUDGET
+from branchwise.graphs.budget import Budget
 from branchwise.graphs.own_settings import (
     RoleDecoding,
     asking_settings,
@@ -43,50 +44,7 @@ Merge = Literal["union", "majority", "list"]
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
 """Settings of plug-ins by their names."""
 _model, _tools = partial(Setting, panel="Model"), partial(Setting, panel="Tools and retrieval")
-_module, _budget = partial(Setting, panel="Modules"), partial(Setting, panel="Budget")
-
-
-class Budget(BaseModel, metaclass=NamedSettings):
-    """What one item may spend. When any part is spent, the agent is told to answer.
-
-    `turns`: model turns, the answering one included. `calls`: tool calls. `tokens`: input and
-    output of all model calls. `seconds`: time spent asking; replayed calls take none. Where an item
-    has several conversations, each has all turns and calls. `calls_per_reading`: tool calls for
-    each reading of the question, `calls` at most.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    turns: Annotated[
-        int,
-        Field(ge=1, le=1000),
-        _budget("Model turns an item, or each stage of it.", word="max_turns"),
-    ] = 12
-    calls: Annotated[
-        int,
-        Field(ge=0, le=10_000),
-        _budget("Tool calls an item, or each stage of it.", word="max_calls"),
-    ] = 24
-    calls_per_reading: Annotated[
-        int | None,
-        Field(ge=1, le=10_000),
-        _budget(
-            "Tool calls for each reading, --max-calls at most: the budget follows the question."
-        ),
-    ] = None
-    tokens: Annotated[
-        int, Field(ge=1, le=10**12), _budget("Tokens an item.", word="max_tokens_total")
-    ] = 400_000
-    seconds: Annotated[
-        float, Field(gt=0, le=MOST_SECONDS), _budget("Seconds an item.", word="max_seconds")
-    ] = 600.0
-
-    def of(self, readings: Collection[str]) -> Self:
-        """The budget of a question of which these readings are known; none: as it stands."""
-        if self.calls_per_reading is None or not readings:
-            return self
-        calls = min(self.calls, self.calls_per_reading * len(readings))
-        return self.model_copy(update={"calls": calls})
+_module, _budget = partial(Setting, panel="Modules"), partial(Setting, panel=BUDGET)
 
 
 class Roles(BaseModel, metaclass=NamedSettings):
@@ -126,9 +84,10 @@ class System(BaseModel, metaclass=NamedSettings):
     (base/plugins/specs.py); `settings` are theirs, by their names. `nodes` are the plug-in steps,
     in order. `extract_by`: search, which asks about the passages of a turn's searches together and
     about a passage once, unless a search asks for something else; or passage, which asks about each
-    passage of each result. `tries`: conversations about a question whose answers are merged as
-    `merge` says (`graphs/tries.py`). `per_name`: of the passages whose titles differ only by a
-    disambiguator in brackets, this many come before others; None keeps the ranking.
+    passage of each result. `fan_out` turns `expand` on. `tries`: conversations about a question
+    whose answers are merged as `merge` says (`graphs/tries.py`). `per_name`: of the passages whose
+    titles differ only by a disambiguator in brackets, this many come before others; None keeps the
+    ranking.
     `repeat_passages`: a passage that the agent has before it, or that was extracted for what a
     search asks, is shown whole again, instead of by its title. `asking`: the settings of tasks that
     are not their defaults (`graphs/own_settings.py`); they may also be given among the others, as
@@ -255,6 +214,14 @@ class System(BaseModel, metaclass=NamedSettings):
             module="expand",
         ),
     ] = "search"
+    fan_out: Annotated[
+        bool,
+        _module(
+            "Answer each reading in a conversation of its own, all at once; expands questions.",
+            flag="--fan-out",
+            module="fan_out",
+        ),
+    ] = False
     extract: Annotated[
         bool,
         _module(
@@ -378,11 +345,20 @@ class System(BaseModel, metaclass=NamedSettings):
         asking = {**given.get("asking", {}), **{name: given[name] for name in names}}
         return {**{key: given[key] for key in given if key not in names}, "asking": asking}
 
+    @model_validator(mode="after")
+    def _expand_to_fan_out(self) -> Self:
+        if self.fan_out:
+            # Not as a setting that was given: without `fan_out` it is off again.
+            vars(self)["expand"] = True
+        return self
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Pydantic's, to which settings of tasks are given among the others, too."""
         changes, names = dict(update or {}), asking_settings() if update else {}
         if asked := {name: changes.pop(name) for name in [*changes] if name in names}:
             changes["asking"] = checked_asking({**self.asking, **asked})
+        if changes.get("fan_out"):
+            changes["expand"] = True
         return super().model_copy(update=changes, deep=deep)
 
     @model_serializer(mode="wrap")

@@ -24,12 +24,12 @@ from branchwise.base.backoff import Sign
 from branchwise.base.errors import DamagedDataError
 from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.retrieval import KeyRefusedError, RetrieverError
+from branchwise.graphs.budget import Budget
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.module_call import PluginCall, count_asked
 from branchwise.graphs.reduce import NOT_RUN, StateUpdate, answered
 from branchwise.graphs.shown import KnownPassages, TurnPassages
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
-from branchwise.graphs.system import Budget
 from branchwise.kg.answers import KgError
 from branchwise.tools.artifacts import ToolArtifact
 from branchwise.tools.built_in import BuiltInTool
@@ -80,10 +80,10 @@ def make_tool_node(
     by_name = {tool.name: tool for tool in tools}
 
     async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
-        calls, kept = calls_of(state), state.get("kept") or {}
-        limits = budget.of(state.get("readings", ()))
-        allowed = max(0, limits.calls - state["spent"].calls)
         context = runtime.context
+        calls, kept = calls_of(state), state.get("kept") or {}
+        limits = (context.share or budget).of(state.get("readings", ()))
+        allowed = max(0, limits.calls - state["spent"].calls)
         shown = TurnPassages(known, state, context.question) if known else None
         said = partial(left, limits) if left else None
         turn = _Turn(by_name, caller, context, state["spent"], said, shown)

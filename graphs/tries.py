@@ -28,9 +28,8 @@ from branchwise.graphs.stage import (
     StageGraph,
     StageRead,
     counted_as_spent,
-    problems_of,
+    how_read,
     texts_of,
-    worst_how,
 )
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.trace.events import TRY, AnswerRead, StageEnded
@@ -204,13 +203,10 @@ def _shown(tried: Mapping[int, Prediction]) -> str:
 def _concluded(
     context: ItemContext, reads: Sequence[StageRead], is_read: bool, prediction: Prediction
 ) -> StateUpdate:
-    """The end of the item: read as the worst of the conversations that could be, and with the
-    first problem; it could not be if no try could, or the list that was made of them."""
-    problems = [*problems_of(reads).values()]
-    how, problem = worst_how(reads), next(iter(problems), None)
-    if not is_read:
-        # What ended it is the last: the list that was made of the tries, where there is one.
-        how, problem, prediction = UNREADABLE, problems[-1], Prediction()
+    """The end of the item: it could not be read if no try could, or the list made of them."""
+    # What it is lost with is the last: the list, where there is one.
+    how, problem = how_read(reads if is_read else reads[-1:], is_lost=not is_read)
+    prediction = prediction if is_read else Prediction()
     predicted = Predicted.read(prediction.model_dump(mode="json"))
     context.event(AnswerRead(how=how, problem=problem, prediction=predicted))
     return {"prediction": prediction, "how": how, "problem": problem}

@@ -19,6 +19,7 @@ from branchwise.base.process import run_blocking
 from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.questions import QuestionSet, questions_digest
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
+from branchwise.graphs.designs import design_of
 from branchwise.graphs.list_replies import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.system import System
 from branchwise.runs.continuing import check_not_moved, tell_kept_keys, with_kept_keys
@@ -350,7 +351,8 @@ def _system(
 
 def _check_entry(parent: _Parent, place: int, agent: "Agent", opening: Sequence[Event]) -> None:
     if agent.flow.graph is not None:
-        problem = f"the task {parent.meta['task']} has its own graph, which a fork cannot enter"
+        whose = design_of(agent.system) or f"the task {parent.meta['task']}"
+        problem = f"{whose} has its own graph, which a fork cannot enter"
         remedy = "run the question again instead: branchwise run --ids FILE"
         raise InputError(problem, where=str(parent.path), remedy=remedy)
     node = next(e.node for e in executions(parent.events) if e.first <= place < e.end)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from branchwise.trace.events import (
-    TRY,
+    READING,
     AnswerRead,
     BudgetSpent,
     Checked,
@@ -39,7 +39,8 @@ class ToolCall(NamedTuple):
     result. `tokens`: input and output of all model calls until it was made. `extraction`: of its
     passages, where there was one. `seen`: whether the agent was asked anything with this result
     before it; False where it did not fit the context window from the start. `changes`: what
-    plug-ins' nodes made of the result, in order, before extraction read it.
+    plug-ins' nodes made of the result, in order, before extraction read it. `reading`: the one
+    whose conversation it is of, in a fan-out.
     """
 
     number: int
@@ -49,43 +50,57 @@ class ToolCall(NamedTuple):
     extraction: Extraction | None = None
     seen: bool = True
     changes: tuple[Change, ...] = ()
+    reading: str = ""
+
+
+class Ending(NamedTuple):
+    """How a conversation ended: its `stage` ("": the item is a single one); the agent's last turn,
+    before any repair; the last node's event that put another text in the place of what it answered;
+    and the event of how that was read."""
+
+    stage: str = ""
+    turn: Model | None = None
+    rewritten: Event | None = None
+    answer: Event | None = None
+
+    @property
+    def read(self) -> AnswerRead | None:
+        body = self.answer.body if self.answer else None
+        return body if isinstance(body, AnswerRead) else None
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """`calls` in the order made; `answering` is the agent's last turn, before any repair;
-    `modules`: of query expansion, tools, evidence extraction, nodes, checks and retries;
-    `rewritten`: the last node's that put another text in the place of what the agent answered;
-    `earlier`: the answers from which the agent was sent back; `tries`: where the answers of several
-    tries were read."""
+    """`calls` in the order made; `endings`: of an item's conversations, mostly one; `modules`: of
+    query expansion, tools, evidence extraction, nodes, checks and retries; `earlier`: the answers
+    from which the agent was sent back."""
 
     calls: tuple[ToolCall, ...] = ()
     tokens: int = 0
     start: Event | None = None
-    answering: Event | None = None
     answer: Event | None = None
     budget: Event | None = None
     events: int = 0
     modules: tuple[Event, ...] = ()
-    rewritten: Event | None = None
+    endings: tuple[Ending, ...] = ()
     earlier: tuple[Event, ...] = ()
-    tries: tuple[Event, ...] = ()
 
 
 @dataclass
 class _Turn:
     """What the calls of a model turn brought, by the place of the call, before the first turn too.
     `results` in the order in which they ended. `calls`: how many the model made; `tokens`: of all
-    model calls until then; `omitted`: how many of the conversation's oldest results were left
-    out later; `begins`: whether a stage begins here, a conversation of its own."""
+    model calls until then; `omitted`: how many of the conversation's oldest results were left out
+    later. `reading`: it is where another conversation begins, about this reading ("": about all).
+    """
 
     calls: int = 0
     tokens: int = 0
+    reading: str | None = None
     results: dict[int, tuple[int, Tool]] = field(default_factory=dict)
     extractions: dict[int, Extraction] = field(default_factory=dict)
     changes: dict[int, list[Change]] = field(default_factory=lambda: defaultdict(list))
     omitted: int = 0
-    begins: bool = False
 
     def add(self, step: int, result: Tool) -> None:
         """Add a result: of two for one call, the second is none's."""
@@ -96,9 +111,8 @@ class _Turn:
 def read_conversation(events: Iterable[Event]) -> Conversation:
     """Read a trace once, whatever it was written by: what is not there is left out."""
     turns, tokens, count = [_Turn()], 0, 0
-    tries: list[Event] = []
-    stage: str | None = None
     last: dict[str, Event] = {}
+    endings, ending = list[Ending](), Ending()
     modules: list[Event] = []
     earlier: list[Event] = []
     for event in events:
@@ -113,47 +127,50 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
             case Extraction():
                 turn.extractions[body.of] = body
             case Checked():
-                earlier += [last["answer"]] if body.content and "answer" in last else []
+                earlier += [ending.answer] if body.content and ending.answer else []
             case Node():
                 if body.update.messages is not None:
-                    last["rewritten"] = event
-                elif body.slot == "after_answer":
-                    is_back = body.update.pending is not None and "answer" in last
-                    earlier += [last["answer"]] if is_back else []
+                    ending = ending._replace(rewritten=event)
+                elif body.slot == "after_answer" and body.update.pending is not None:
+                    earlier += [ending.answer] if ending.answer else []
                 elif body.slot == "after_tools":
                     for message in body.update.results:
                         turn.changes[message.of or 0].append(Change(event.seq, message))
             case Model(is_repair=False):
                 turns.append(_Turn(len(body.calls), tokens))
-                last["answering"] = event
-                last.pop("rewritten", None)
+                ending = Ending(ending.stage, body)
             case ContextTrimmed():
                 turn.omitted = body.omitted
             case Start() | BudgetSpent():
                 last.setdefault(body.KIND, event)
             case Stage():
-                turns.append(_Turn(tokens=tokens, begins=True))
-                stage = body.name
+                about = body.option if body.name == READING else ""
+                turns.append(_Turn(tokens=tokens, reading=about))
+                endings.append(ending)
+                ending = Ending(body.name)
             case StageEnded():
-                stage = None
+                endings.append(ending)
+                ending = Ending()
             case AnswerRead():
                 last[body.KIND] = event
-                tries += [event] if stage == TRY else []
+                ending = ending._replace(answer=event)
+    endings.append(ending)
     return Conversation(
         tuple(_numbered(turns)),
         tokens,
         events=count,
         modules=tuple(modules),
+        endings=tuple(ending for ending in endings if ending.turn),
         earlier=tuple(earlier),
-        tries=tuple(tries),
         **last,
     )
 
 
 def _numbered(turns: Iterable[_Turn]) -> Iterator[ToolCall]:
-    made = before = 0
+    made, before, reading = 0, 0, ""
     for turn in turns:
-        before = made if turn.begins else before
+        if turn.reading is not None:
+            before, reading = made, turn.reading
         for place, (step, result) in sorted(turn.results.items()):
             made += 1
             yield ToolCall(
@@ -165,6 +182,7 @@ def _numbered(turns: Iterable[_Turn]) -> Iterator[ToolCall]:
                 # What was left out in an earlier turn had been seen; only this turn's had not.
                 seen=made - before > turn.omitted,
                 changes=tuple(turn.changes.get(place, ())),
+                reading=reading,
             )
 
 

@@ -24,6 +24,8 @@ from branchwise.trace.records import Record, mapping
 
 REPAIR = "repair"
 """The role of the model turn that writes an unreadable answer once more."""
+READING = "reading"
+"""The stage that answers one reading of a question, which its `option` names."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,9 +87,10 @@ class View:
         users = [m.text for m in messages if isinstance(m, HumanMessage)]
         turns = [m for m in messages if isinstance(m, AIMessage)]
         asked, readings = _split_readings(users[0]) if users else ("", ())
+        alone = readings[0] if len(readings) == 1 else ""
         asked, conditions = _split_listed(asked, _CONDITIONS)
         asked, told = _split_listed(asked, _ANSWERS)
-        question, fragments = _question(asked), list(_fragments(asked))
+        question, fragments = alone or _question(asked), list(_fragments(asked))
         if not chosen and (match := _WITH_CHOICE.fullmatch(question)):
             question, chosen = f"{match[1]}?", match[2]
         shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(result_of(m))]
@@ -106,7 +107,7 @@ class View:
             in_steps="step by step" in system,
             message=users[0] if users else "",
             must_answer=len(users) > 1,
-            readings=readings or conditions,
+            readings=() if alone else readings or conditions,
             told=told,
             listed=listed_titles(messages, listing, asked_name(question)) if listing else (),
             chosen=chosen,
@@ -155,7 +156,8 @@ def _without_dialogue(messages: Sequence[BaseMessage]) -> tuple[Sequence[BaseMes
 
 
 def _split_readings(message: str) -> tuple[str, tuple[str, ...]]:
-    """The message before its section of readings, and the readings: at least two, or none.
+    """The message before its section of readings, and the readings. One line alone is one only
+    where it is introduced as the way to understand the question.
 
     Passages may hold lists of their own. Where some are given, only a list that is introduced as
     ways to understand the question counts; a question alone is one line, so any list will do.
@@ -163,21 +165,23 @@ def _split_readings(message: str) -> tuple[str, tuple[str, ...]]:
     lines = message.splitlines()
     items = [_ITEM.match(line) for line in lines]
     runs = [list(run) for _, run in groupby(enumerate(items), lambda item: bool(item[1]))]
-    lists = [run for run in runs if run[0][1] and len(run) > 1]
+    lists = [run for run in runs if run[0][1]]
     if not lists:
         return message, ()
-    first = start = lists[-1][0][0]
+    listed = ([run for run in lists if len(run) > 1] or lists)[-1]
+    first = start = listed[0][0]
     # The paragraph that the list belongs to is on the lines before it, or apart.
     while start > 1 and not lines[start - 1].strip():
         start -= 1
     while start > 1 and lines[start - 1].strip():
         start -= 1
-    paragraph = "\n".join(lines[start:first])
-    if not any(map(_GIVEN.match, lines)):
-        start = next((n for n in range(1, first) if not lines[n].strip()), first)
-    elif not (_OF_QUESTION.search(paragraph) and _OF_READINGS.search(paragraph)):
+    paragraph, is_given = "\n".join(lines[start:first]), any(map(_GIVEN.match, lines))
+    is_introduced = _OF_QUESTION.search(paragraph) and _OF_READINGS.search(paragraph)
+    if (is_given or len(listed) == 1) and not is_introduced:
         return message, ()
-    readings = tuple(item[1].rstrip() for _, item in lists[-1] if item)
+    if not is_given:
+        start = next((n for n in range(1, first) if not lines[n].strip()), first)
+    readings = tuple(item[1].rstrip() for _, item in listed if item)
     return "\n".join(lines[:start]).rstrip(), readings[:MAX_READINGS]
 
 

@@ -80,6 +80,7 @@ def shares(place: Place) -> list[tuple[Subject, int]]:
         (RunSubject(place, "run with modules", [*corpus, "--expand", "--extract"]), 10),
         (RunSubject(place, "run with compaction", [*corpus, "--k", "20", *compacted]), 4),
         (RunSubject(place, "run with checks", [*corpus, "--extract", "--check", "2"]), 5),
+        (RunSubject(place, "run with fan-out", [*corpus, "--fan-out"]), 6),
         (RunSubject(place, "run with query processes and MCP", [*corpus, *tools]), 4),
         (StudySubject(place), 15),
         (ForkSubject(place), 10),

@@ -24,6 +24,7 @@ from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import get_task, gold_of
+from branchwise.graphs.designs import DESIGNS
 from branchwise.graphs.system import System
 from branchwise.report.study_report import SystemReport
 from branchwise.report.terminal.console import console, error_console, print_json
@@ -39,6 +40,8 @@ from branchwise.runs.studies.plan import PlanPace, plan_systems
 from branchwise.runs.studies.systems import NamedSystem
 
 _REASONS = 3
+SEVERAL = ("extract", *DESIGNS)
+"""Settings with which a question has several requests at a time."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def answer_questions(questions: QuestionSource, asked: RunRequest) -> None:
     if asked.is_forecast and options.pilot is None:
         wanted.forecast(asked.forecast_from)
         return
-    several = system.extract or system.tries > 1 or asks_several(task or loaded.task)
+    several = any(getattr(system, name) for name in SEVERAL) or asks_several(task or loaded.task)
     allow_open_files(options.concurrency, several=several)
     warn_of_shutdowns([system], system.keys, choice)
     made = api.run(selected, system, options, scoring, out=out, progress=True)
@@ -142,7 +145,7 @@ def continue_run(
     """Go on with a run; `changed`: where its parts are now, and what else `api.resume` takes."""
     with closing(open_run(path)) as reader:
         begun = reader.meta["system"]
-        several = bool(begun.get("extract") or begun.get("merge")) or asks_several(reader.task)
+        several = any(begun.get(name) for name in SEVERAL) or asks_several(reader.task)
     allow_open_files(pace.concurrency, several=several)
     continued = api.resume(path, pace, keys=keys.variables, progress=True, **changed)
     finish(continued, keys, as_json=as_json, pace=pace)

@@ -14,6 +14,7 @@ from branchwise.commands.options import read_ids
 from branchwise.commands.report import print_aggregates
 from branchwise.commands.report_runs import named_runs
 from branchwise.commands.running import (
+    SEVERAL,
     RunRequest,
     allow_open_files,
     answer_questions,
@@ -42,8 +43,8 @@ from branchwise.several import sets_design, sets_pace
 
 def run_watched(design: StudyDesign, folder: Path, pace: StudyPace) -> StudyRun:
     """Run a study in a process that may open the files that it needs, and show how far it is."""
-    extracts = any(named.system.extract for named in design.systems)
-    several = extracts or any(asks_several(asked.questions.task) for asked in design.sets)
+    set_so = any(getattr(named.system, name) for named in design.systems for name in SEVERAL)
+    several = set_so or any(asks_several(asked.questions.task) for asked in design.sets)
     allow_open_files(pace.concurrency, several=several, runs=len(design.parts))
     _check_open_files(len(design.parts))
     with api.study_progress(pace) as live:

@@ -16,8 +16,9 @@ from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.plugins.specs import is_mcp, is_plugin
 from branchwise.base.text import one_line
 from branchwise.corpora.open import open_retriever
+from branchwise.graphs.budget import Budget
 from branchwise.graphs.state import ItemContext, Spent
-from branchwise.graphs.system import Budget, PluginSettings
+from branchwise.graphs.system import PluginSettings
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.kg.open import open_kg
 from branchwise.tools.plugin_tools import ForeignTool, FunctionTool, ToolPlugin, find_tool

@@ -42,7 +42,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.qualifiers import read_name
 from branchwise.eval.tasks.branches.format import BranchesFormat
 from branchwise.trace.conversation import Conversation, read_conversation
-from branchwise.trace.events import AnswerRead, BudgetSpent, Event, Model, Node
+from branchwise.trace.events import TRY, AnswerRead, BudgetSpent, Event, Node
 
 MAX_ANSWERING_CHARS = 200_000
 
@@ -65,19 +65,29 @@ class _Case:
     given_before: Mapping[GoldPair, int]
     tried: frozenset[GoldPair]
     rewritten_at: int | None
+    apart: Mapping[int, int | None]
     known: bool
 
     def places(self, pair: GoldPair, *, told_apart: bool) -> tuple[_Places, _Places]:
         """Where a pair was retrieved, and where it is only mentioned: by its support, or, where
         these are to be `told_apart`, by what states it."""
-        places = self.evidence.places.get(pair, ())
+        places = self._own(pair, self.evidence.places)
         if self.targets.support[pair] or not (places and told_apart):
-            return places, self.evidence.elsewhere.get(pair, ())
+            return places, self._own(pair, self.evidence.elsewhere)
         forms, spans = self.targets.forms[pair], partial(self.targets.spans, pair)
         name = self.gold.names[pair.branch]
         stating = self.statements.stating(name, forms, spans, places)
         others = set(places).difference(stating)
         return stating, tuple(place for place in places if place in others)
+
+    def _own(self, pair: GoldPair, places: Mapping[GoldPair, _Places]) -> _Places:
+        """Without those of calls that were made for another reading: who answers this one alone
+        never saw them."""
+        return tuple(
+            place
+            for place in places.get(pair, ())
+            if self.apart.get(place.call, pair.branch) == pair.branch
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +110,8 @@ def attribute(item: AnsweredItem, events: Iterable[Event]) -> ItemErrors:
     that of a node behind it (node); lost with a text that could not be read (repair); retrieved
     (agent); or never retrieved. Where gold says which passages support an answer, one that only
     others mention was never retrieved; where it does not, one that no passage states
-    (`AnswerStatements`) is mentioned, perhaps not stated. For attributable tasks only.
+    (`AnswerStatements`) is mentioned, perhaps not stated. In a fan-out only what was retrieved for
+    a branch's own reading counts. For attributable tasks only.
     """
     return examine(item, events).errors
 
@@ -195,6 +206,9 @@ def _case(item: AnsweredItem, reading: Conversation) -> _Case:
     answers = item.prediction.answers if counts else {}
     alignment = item.matched.alignment if item.matched else align_answers(gold, answers)
     matches = branch_matches(gold, answers, alignment)
+    # By call that was made for one reading alone, the gold branch that this stands for.
+    of_call = {call.number: call.reading for call in reading.calls if call.reading}
+    asked = {**align_answers(gold, dict.fromkeys(of_call.values(), ())), **alignment}
     texts = [*dict.fromkeys(wrong.text for wrong in matches.wrong)]
     targets = Targets(gold, item.question, texts)
     return _Case(
@@ -209,7 +223,8 @@ def _case(item: AnsweredItem, reading: Conversation) -> _Case:
         _written(reading, targets),
         _given_before(reading, targets),
         _tried(reading, targets),
-        reading.rewritten.seq if reading.rewritten else None,
+        next((ending.rewritten.seq for ending in reading.endings if ending.rewritten), None),
+        {call: asked[name] for call, name in of_call.items()},
         known=reading.events > 0 and item.error is None,
     )
 
@@ -227,30 +242,33 @@ def _given(gold: GoldBranches, answers: Answers, matches: BranchMatches) -> froz
 
 
 def _unread(item: AnsweredItem, reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
-    """Gold answers in the agent's last text, or that of a node in its place, where this could not
-    be read as an answer, or in that of a try. A refusal is none, whatever it mentions."""
-    turn = _last_turn(reading)
-    answer = reading.answer.body if reading.answer else None
-    is_kept = isinstance(answer, AnswerRead) and answer.kept
-    raws = [answer.raw[-MAX_ANSWERING_CHARS:] for answer in _of_tries(reading) if answer.raw]
-    if turn is None or not (is_kept or item.how in ("repaired", "failed")):
-        return _pairs_in(raws, targets)
-    text = "" if turn.finish in _DECLINED else turn.text
-    if reading.rewritten is not None:
-        node = reading.rewritten.body
-        messages = (node.update.messages if isinstance(node, Node) else None) or ()
-        text = "\n".join(message.content for message in messages)
-    return _pairs_in([text[-MAX_ANSWERING_CHARS:], *raws], targets)
+    """Gold answers in the agent's last texts, or those of a node in their place, that could not be
+    read as an answer. A refusal is none, whatever it mentions."""
+    texts = []
+    for ending in reading.endings:
+        # A single conversation's is the item's.
+        how = ending.read.how if ending.read and len(reading.endings) > 1 else item.how
+        is_kept = ending.read is not None and ending.read.kept
+        if ending.turn is None or not (is_kept or how in ("repaired", "failed")):
+            continue
+        text = "" if ending.turn.finish in _DECLINED else ending.turn.text
+        if ending.rewritten is not None:
+            node = ending.rewritten.body
+            messages = (node.update.messages if isinstance(node, Node) else None) or ()
+            text = "\n".join(message.content for message in messages)
+        texts.append(text[-MAX_ANSWERING_CHARS:])
+    return _pairs_in(texts, targets)
 
 
 def _written(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
-    """Gold answers of the agent's own answer, where a node put another in its place."""
-    turn = _last_turn(reading)
-    if turn is None or reading.rewritten is None or turn.finish in _DECLINED:
-        return frozenset()
-    read = parse_answer(turn.text[-MAX_ANSWERING_CHARS:], BranchesFormat()).prediction
-    answers = read.answers.values() if read else ()
-    return _pairs_in([text for texts in answers for text in texts], targets)
+    """Gold answers of the agent's own answers, where a node put others in their place."""
+    texts: list[str] = []
+    for ending in reading.endings:
+        if ending.turn and ending.rewritten and ending.turn.finish not in _DECLINED:
+            raw = ending.turn.text[-MAX_ANSWERING_CHARS:]
+            read = parse_answer(raw, BranchesFormat()).prediction
+            texts += _texts(read.answers) if read else ()
+    return _pairs_in(texts, targets)
 
 
 def _given_before(reading: Conversation, targets: Targets) -> dict[GoldPair, int]:
@@ -258,25 +276,19 @@ def _given_before(reading: Conversation, targets: Targets) -> dict[GoldPair, int
     given: dict[GoldPair, int] = {}
     for event in reading.earlier:
         if isinstance(event.body, AnswerRead):
-            texts = [text for own in event.body.prediction.branches.values() for text in own]
+            texts = _texts(event.body.prediction.branches)
             given |= dict.fromkeys(_pairs_in(texts, targets), event.seq)
     return given
 
 
 def _tried(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
     """Gold answers of any of several tries."""
-    answers = (answer.prediction.branches for answer in _of_tries(reading))
-    return _pairs_in([t for own in answers for texts in own.values() for t in texts], targets)
+    reads = [ending.read for ending in reading.endings if ending.stage == TRY and ending.read]
+    return _pairs_in([text for read in reads for text in _texts(read.prediction.branches)], targets)
 
 
-def _of_tries(reading: Conversation) -> list[AnswerRead]:
-    return [event.body for event in reading.tries if isinstance(event.body, AnswerRead)]
-
-
-def _last_turn(reading: Conversation) -> Model | None:
-    """The agent's last turn, before any repair."""
-    body = reading.answering.body if reading.answering else None
-    return body if isinstance(body, Model) else None
+def _texts(answers: Mapping[str, Iterable[str]]) -> list[str]:
+    return [text for own in answers.values() for text in own]
 
 
 def _pairs_in(texts: Sequence[str], targets: Targets) -> frozenset[GoldPair]:

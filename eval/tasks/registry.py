@@ -118,9 +118,9 @@ def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
         problem = f"{shots} examples are not available {in_what}"
         known = " or ".join(map(str, (0, *flow.examples)))
         raise SettingError("shots", problem, where=words.name("shots"), remedy=f"write {known}")
+    designed(flow, system, words)
     if system.expand and not flow.readings:
         raise _idle("expand", in_what, words)
-    designed(flow, system, words)
     return flow
 
 

@@ -328,8 +328,15 @@ def _system_plan(
     named: NamedSystem, items: int, conversations: int, prices: Prices, pace: PlanPace
 ) -> SystemPlan:
     system, sample = named.system, pace.samples.get(named.name)
+    tool_calls = conversations * _tool_calls(system)
+    if system.fan_out:
+        parts = range(1, conversations + 1)
+        tool_calls = max(n * system.budget.part(n, 0).calls for n in parts) if tool_calls else 0
     roles = [
-        replace(role, calls=conversations * role.calls, late=conversations * role.late)
+        # The readings of a fan-out are listed once.
+        role
+        if system.fan_out and role.role == EXPANDER
+        else replace(role, calls=conversations * role.calls, late=conversations * role.late)
         for role in _roles(system)
     ]
     budget = system.budget.tokens
@@ -344,7 +351,7 @@ def _system_plan(
         model=named.model,
         items=items,
         calls={role.role: items * role.calls for role in roles},
-        tool_calls=items * conversations * _tool_calls(system),
+        tool_calls=items * tool_calls,
         within=_bound(roles, within, items, prices),
         at_most=_bound(roles, at_most, items, prices),
         unpriced=tuple(dict.fromkeys(missing)),

@@ -74,7 +74,7 @@ def test_a_question_that_is_clear_or_not_understood_is_its_own_reading(question)
 
 
 OF_MODULES = {"expander", "expander_with_titles", "extractor"}
-INSIDE_A_MESSAGE = {name for name in PROMPTS.texts if name.endswith("readings")}
+INSIDE_A_MESSAGE = {name for name in PROMPTS.texts if name.endswith(("reading", "readings"))}
 
 
 @pytest.mark.parametrize("name", sorted(PROMPTS.texts.keys() - OF_MODULES - INSIDE_A_MESSAGE))

@@ -14,7 +14,8 @@ from branchwise.corpora.open import open_retriever
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.agent import Agent
-from branchwise.graphs.system import Budget, System
+from branchwise.graphs.budget import Budget
+from branchwise.graphs.system import System
 from support.corpora.small import FILMS, bm25_corpus
 
 QUESTION = "Who directed King Kong?"

@@ -89,7 +89,7 @@ def test_help_fills_the_terminal_whatever_its_width(type_in, monkeypatch):
     [
         (("run", "--structured"), ["auto", "off"]),
         (("run", "--task"), list(TASKS)),
-        (("errors", "--lost-at"), ["agent", "extraction", "node", "repair", "dropped"]),
+        (("errors", "--lost-at"), ["agent", "extraction", "node", "repair", "dropped", "merge"]),
     ],
 )
 def test_shells_complete_the_words_of_a_choice(typed, words):

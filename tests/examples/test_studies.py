@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.graphs.system import Budget
+from branchwise.graphs.budget import Budget
 from branchwise.runs.studies.plan import plan_of
 from branchwise.runs.studies.schema import load_study
 from branchwise.runs.studies.shared import sets_of

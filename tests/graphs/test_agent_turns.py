@@ -13,10 +13,10 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import Reply
 from branchwise.agents.spec import ModelSpec
 from branchwise.graphs.agent_node import spent_reason
+from branchwise.graphs.budget import Budget
 from branchwise.graphs.messages import OMITTED, PromptGrowth, oldest_to_omit, with_omissions
 from branchwise.graphs.module_call import ask_module
 from branchwise.graphs.state import ItemContext, Spent
-from branchwise.graphs.system import Budget
 from branchwise.trace.parts import Usage
 from support.chat_server import ChatServer, hang, say
 

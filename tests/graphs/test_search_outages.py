@@ -9,9 +9,9 @@ from langgraph.runtime import Runtime
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.outages import Outages, ServerGoneError
 from branchwise.corpora.retrieval import Hit, RetrieverError
+from branchwise.graphs.budget import Budget
 from branchwise.graphs.expand_node import TitleSearcher
 from branchwise.graphs.state import AgentState, ItemContext, Spent
-from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.kg.answers import KgError, Match, QueryResult, Term
 from branchwise.tools.batcher import Batcher

@@ -10,7 +10,8 @@ from branchwise.agents.journal import MemoryJournal
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.agent import Agent
-from branchwise.graphs.system import Budget, System
+from branchwise.graphs.budget import Budget
+from branchwise.graphs.system import System
 from support.chat_server import call, calls, say
 from support.corpora.small import bm25_corpus
 

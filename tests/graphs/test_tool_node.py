@@ -11,9 +11,9 @@ from langgraph.runtime import Runtime
 from pydantic import SkipValidation
 
 from branchwise.agents.journal import MemoryJournal
+from branchwise.graphs.budget import Budget
 from branchwise.graphs.shown import KnownPassages, ShownWhole
 from branchwise.graphs.state import AgentState, ItemContext, Spent
-from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.tools.artifacts import ToolArtifact
 from branchwise.tools.built_in import BuiltInTool

@@ -24,7 +24,8 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import get_task
 from branchwise.graphs import build
 from branchwise.graphs.agent import Agent
-from branchwise.graphs.system import Budget, System
+from branchwise.graphs.budget import Budget
+from branchwise.graphs.system import System
 from support.by_role import by_role, turn_of, user_of
 from support.chat_server import call, fail, say
 from support.corpora.small import bm25_corpus

@@ -23,7 +23,8 @@ sys.path.insert(0, str(HERE.parent))
 from branchwise import run  # noqa: E402
 from branchwise.agents import restraints  # noqa: E402
 from branchwise.agents.decoding import Decoding  # noqa: E402
-from branchwise.graphs.system import Budget, System  # noqa: E402
+from branchwise.graphs.budget import Budget  # noqa: E402
+from branchwise.graphs.system import System  # noqa: E402
 from support.chat_server import ChatServer  # noqa: E402
 from support.corpora.small import FILMS  # noqa: E402
 from support.runs.fork_scripts import SCRIPT  # noqa: E402

@@ -12,7 +12,8 @@ import pytest
 from branchwise import run
 from branchwise.agents import restraints
 from branchwise.agents.decoding import Decoding
-from branchwise.graphs.system import Budget, System
+from branchwise.graphs.budget import Budget
+from branchwise.graphs.system import System
 from branchwise.runs.experiment import Run
 from support.corpora.small import FILMS, bm25_corpus
 

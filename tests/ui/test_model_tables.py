@@ -149,8 +149,8 @@ TYPES = {
     ),
     "tool_call": ("wrong_tool_call",),
     "other": (
-        *("perhaps_stated", "taken_out", "unreadable", "format_error", "cut_reply", "budget_spent"),
-        "failed",
+        *("perhaps_stated", "taken_out", "merged_away", "unreadable", "format_error"),
+        *("cut_reply", "budget_spent", "failed"),
     ),
 }
 

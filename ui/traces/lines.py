@@ -76,7 +76,7 @@ def system_words(system: Mapping[str, Any]) -> str:
     parts += [f"{role} {spec}" for role, spec in (system.get("roles") or {}).items() if spec]
     parts += [", ".join(short_spec(str(tool)) for tool in system.get("tools") or ())]
     parts += [f"node {short_spec(str(node))}" for node in system.get("nodes") or ()]
-    parts += [name for name in ("expand", "extract") if system.get(name)]
+    parts += [name for name in ("expand", "fan_out", "extract") if system.get(name)]
     parts += [f"k={system['k']}"] if system.get("k") else []
     if retriever := str(system.get("retriever") or ""):
         # An address as it is; of a plug-in its name.

@@ -12,6 +12,7 @@ BRANCHES = Flow(
     format=BranchesFormat(),
     prompts={"search": "answer_with_tools", "direct": "answer_directly"},
     readings="readings",
+    reading="reading",
 )
 
 

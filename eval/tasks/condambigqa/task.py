@@ -59,6 +59,7 @@ _STANDARD = Flow(
         "direct": "answers_directly",
     },
     readings="answers_readings",
+    reading="answers_reading",
     at_most="at_most_citations",
 )
 _GUIDED = Flow(
@@ -73,6 +74,7 @@ _CLOSED = Flow(
     format=AnswersFormat(),
     prompts={"direct": "answers_directly"},
     readings="answers_readings",
+    reading="answers_reading",
 )
 CONDITIONS = Flow(
     name="conditions",
@@ -83,6 +85,7 @@ CONDITIONS = Flow(
         "direct": "conditions_directly",
     },
     readings="conditions_readings",
+    reading="conditions_reading",
     at_most="at_most_conditions",
     protocols={"standard": _STANDARD, "guided": _GUIDED, "closed": _CLOSED},
 )

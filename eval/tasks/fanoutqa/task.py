@@ -46,6 +46,7 @@ KEYED = replace(
     name="keyed",
     prompts={"search": "keyed_with_tools", "direct": "keyed_directly"},
     readings="keyed_readings",
+    reading="",
 )
 
 _TABLE = "FanOutQA's accuracy"

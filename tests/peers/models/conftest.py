@@ -9,7 +9,8 @@ import pytest
 
 from branchwise.agents import refusals, restraints
 from branchwise.agents.decoding import Decoding
-from branchwise.graphs.system import Budget, System
+from branchwise.graphs.budget import Budget
+from branchwise.graphs.system import System
 from support.corpora.small import FILMS, bm25_corpus
 from support.peers.counting_proxy import CountingProxy
 from support.peers.servers import PEERS, Peer, Served, running

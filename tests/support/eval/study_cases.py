@@ -72,7 +72,7 @@ def refusal_of(path: Path) -> str:
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(f"{path}:"), message
-    assert len(message) < len(str(path)) + 520
+    assert len(message) < len(str(path)) + 560
     return message.removeprefix(f"{path}:")
 
 

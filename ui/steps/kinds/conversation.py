@@ -28,6 +28,7 @@ _PURPOSES = {
     "choice": "choose",
     "option": "answer",
     "merge": "merge the tries",
+    "reading": "answer",
 }
 _VERDICTS = {True: "ambiguous", False: "not ambiguous", None: "no verdict"}
 WrongTexts = Mapping[tuple[str, str], WrongAnswer]

@@ -200,7 +200,8 @@ def in_run(
     def opened(ground: Ground, here: Path) -> Iterator[Check]:
         from branchwise.agents.decoding import Decoding
         from branchwise.corpora.loaders import load_questions
-        from branchwise.graphs.system import Budget, System
+        from branchwise.graphs.budget import Budget
+        from branchwise.graphs.system import System
 
         if conditional:
             (here / "q.json").write_text(json.dumps(_CONDITIONS))
