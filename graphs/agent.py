@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from branchwise.graphs.check_node import PROMPTS as CHECKER_PROMPTS
 from branchwise.graphs.designs import designed
 from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
 from branchwise.graphs.expand_node import TitleSearcher, shown_readings
+from branchwise.graphs.fan_out import reading_names
 from branchwise.graphs.flows import Brief, Flow, GraphParts, default_flow
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
@@ -50,7 +52,8 @@ from branchwise.tools.registry import (
     make_tools,
     sections,
 )
-from branchwise.trace.events import Event, Start
+from branchwise.trace.conversation import conversations
+from branchwise.trace.events import Event, Expansion, Start
 
 if TYPE_CHECKING:
     from branchwise.graphs.flows import AgentGraph
@@ -239,6 +242,9 @@ class Agent:
         who is asked back, in a flow that asks; what they raise ends the question."""
         counted = ledger or Ledger()
         entry = self.entry(opening, counted) if opening else self.beginning(brief)
+        own, *stages = conversations(opening)
+        begins = not opening or self._begins_anew(own)
+        listed = (event.body for event in own if isinstance(event.body, Expansion))
         context = ItemContext(
             journal,
             self.system.budget.seconds,
@@ -249,8 +255,11 @@ class Agent:
             self._outages,
             brief.asked_back,
             person,
+            stages=stages,
+            listed=next(listed, None),
+            copied=len(own) if begins else 0,
         )
-        if not opening:
+        if begins:
             context.event(self._start(brief))
         limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget, len(self.nodes)))
         if entry.node not in self._entered:
@@ -271,8 +280,22 @@ class Agent:
     def entry(self, opening: Sequence[Event], ledger: Ledger | None = None) -> ResumePoint:
         """Where a question continues after the first events of a trace (`graphs.rebuild`). Raises
         LookupError or ValueError for records that no version of ours wrote."""
+        own, *stages = conversations(opening)
+        for stage in stages:
+            # Whether it can be read; the stage itself continues it (`StageGraph.run`).
+            rebuild(stage, self._parts.route, lambda _: "", Ledger())
         shown = partial(shown_readings, self.prompts, self.flow.readings)
-        return rebuild(opening, self._parts.route, shown, ledger or Ledger())
+        point = rebuild(own, self._parts.route, shown, ledger or Ledger())
+        return replace(point, node="") if self._begins_anew(own) else point
+
+    def _begins_anew(self, own: Sequence[Event]) -> bool:
+        """Whether the graph begins anew behind an item's own recorded events: one of stages does,
+        since its nodes follow from what the stages came to, and one that leads, unless it asks
+        about the question itself."""
+        if not self.flow.leads:
+            return bool(self.flow.stages)
+        listed = (event.body for event in own if isinstance(event.body, Expansion))
+        return all(len(reading_names(one)) > 1 for one in listed)
 
     def beginning(self, brief: Brief) -> ResumePoint:
         start = self._start(brief)

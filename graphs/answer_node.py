@@ -20,7 +20,7 @@ from branchwise.graphs.compaction import in_view
 from branchwise.graphs.flows import END
 from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.messages import recorded_turn, without_rewritten
-from branchwise.graphs.reduce import StateUpdate, folded, read, repaired
+from branchwise.graphs.reduce import StateUpdate, concluded, folded, repaired
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.trace.events import REPAIR, AnswerRead, Repair, RepairFailed
 from branchwise.trace.parts import Predicted
@@ -77,7 +77,7 @@ def make_answer_node(
             kept=kept,
         )
         context.event(event)
-        change |= read(event, prediction)
+        change |= concluded(event)
         is_last = how == "failed" or last.tool_calls or last.invalid_tool_calls
         if then == END or is_last or _is_spent(folded(state, change), budget, context):
             return Command(update=change, goto=END)

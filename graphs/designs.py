@@ -31,7 +31,7 @@ def designed(flow: Flow, system: System, words: SettingNames = FLAGS) -> Flow:
             where=words.name(idle),
             remedy=f"{words.add(needed, value)}, or leave out {words.name(idle)}",
         )
-    setting = design_of(system)
+    setting = next((name for name in DESIGNS if getattr(system, name)), None)
     if setting is None:
         return flow
     if system.fan_out and system.merge:
@@ -51,11 +51,6 @@ def designed(flow: Flow, system: System, words: SettingNames = FLAGS) -> Flow:
             remedy="leave it out, or ask questions of another task or protocol",
         )
     return DESIGNS[setting](flow, system)
-
-
-def design_of(system: System) -> str | None:
-    """The setting that asks for a design; None: questions go through their flow's own graph."""
-    return next((name for name in DESIGNS if getattr(system, name)), None)
 
 
 _OF_ONE_TRY = ("merge", "tries", "3")
@@ -101,11 +96,13 @@ def _fan_out(flow: Flow, system: System) -> Flow:
     def build(parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
         from branchwise.graphs.fan_out import build_fan_out
 
-        return build_fan_out(flow, parts)
+        return build_fan_out(flow, parts, start_at)
 
     # What presents the readings together is never shown.
     own = flow.own_prompts | {flow.reading}
-    return replace(flow, graph=build, readings="", own_prompts=own, conversations=MAX_READINGS)
+    return replace(
+        flow, graph=build, leads=True, readings="", own_prompts=own, conversations=MAX_READINGS
+    )
 
 
 DESIGNS: Mapping[str, Callable[[Flow, System], Flow]] = MappingProxyType(

@@ -304,7 +304,10 @@ def make_expand_node(
 
 
 def shown_readings(prompts: Prompts, readings_prompt: str, expansion: Expansion) -> str:
-    """The readings as the agent sees them, and what was found that the question cannot mean."""
+    """The readings as the agent sees them, and what was found that the question cannot mean; ""
+    where no prompt presents them, since a lead has each asked about apart."""
+    if not readings_prompt:
+        return ""
     listed = "\n".join(f"- {reading}" for reading in expansion.readings)
     texts = [prompts.render(readings_prompt, readings=listed)]
     if ruled_out := [line.text for line in expansion.dropped if line.why == NOT_MEANT]:

@@ -63,9 +63,12 @@ class FanOutState(AgentState, total=False):
     answered: Annotated[list[ReadingAnswer], operator.add]
 
 
-def build_fan_out(flow: Flow, parts: GraphParts) -> "AgentGraph":
-    """Compile the graph, in which each reading is a question of the flow."""
+def build_fan_out(flow: Flow, parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
+    """Compile the graph, in which each reading is a question of the flow. `start_at`: the node to
+    enter where the question itself is asked about."""
     own = replace(parts.unexpanded, flow=flow)
+    if start_at:
+        return build_graph(own, start_at)
     graph: StateGraph[FanOutState, ItemContext, Any, Any] = StateGraph(FanOutState)
     graph.add_node("lead", _lead(flow.reading, parts), destinations=("ask_reading", "ask_plainly"))
     graph.add_node("ask_reading", cast(Any, _ask_reading(StageGraph(READING, flow, own))))
@@ -83,8 +86,12 @@ def _lead(reading_prompt: str, parts: GraphParts) -> Any:
     write_readings = make_expander(parts.models.expander, parts.prompts, parts.searcher)
 
     async def lead(state: FanOutState, runtime: Runtime[ItemContext]) -> Command[Any]:
-        expansion = await write_readings(runtime.context)
-        spent = state["spent"].plus(usage=expansion.usage)
+        context, spent, expansion = runtime.context, state["spent"], runtime.context.listed
+        if expansion is None:
+            expansion = await write_readings(context)
+            spent = spent.plus(usage=expansion.usage)
+        else:
+            context.event(expansion)
         names = reading_names(expansion)
         if len(names) < 2:
             return Command(update={"spent": spent}, goto="ask_plainly")

@@ -198,10 +198,11 @@ class Flow:
     alone is asked of; "" where answers are not by readings. `own_prompts`: its prompt
     files on which no other flow's answers depend, which keeps them out of other systems' digests.
     `graph` builds its graph, and imports LangGraph when it is called; None is
-    `graphs.base.build_graph`. A graph of its own cannot be entered in the middle by a fork.
-    `stages`: the flows of its conversations, where it has several: each has its own prompts,
-    readings and format, and those of this flow only say which settings there are;
-    `conversations`: how many an item has at most.
+    `graphs.base.build_graph`. A fork enters a graph of its own only in its stages.
+    `leads`: its graph lists the readings first and asks about each in a stage, or about the
+    question where there are not several. `stages`: the flows of its conversations, where it has
+    several: each has its own prompts, readings and format, and those of this flow only say which
+    settings there are; `conversations`: how many an item has at most.
     `protocols`: other ways to put such a question, by their names; its own is `default`.
     `tells_conditions`, `tells_answers`: the gold ones are listed below the question;
     `tells_question`: the gold clarification question is asked back. `asks_person`: a person is
@@ -217,6 +218,7 @@ class Flow:
     reading: str = ""
     own_prompts: frozenset[str] = frozenset()
     graph: GraphBuilder | None = None
+    leads: bool = False
     stages: "tuple[Flow, ...]" = ()
     conversations: int = 1
     protocols: "Mapping[str, Flow]" = field(default_factory=dict)

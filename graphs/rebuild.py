@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from branchwise.agents.prediction import Prediction
 from branchwise.graphs.answer_node import DECLINED
 from branchwise.graphs.flows import SLOTS, Route
 from branchwise.graphs.ledger import AGENT, CHECKER, EXPANDER, EXTRACTOR, Ledger
@@ -17,12 +16,12 @@ from branchwise.graphs.reduce import (
     begun,
     checked,
     compacted,
+    concluded,
     entering,
     expanded,
     extracted,
     folded,
     given_ids,
-    read,
     repaired,
     told,
     trimmed,
@@ -42,6 +41,7 @@ from branchwise.trace.events import (
     Model,
     Node,
     Remark,
+    Stage,
     Start,
     Tool,
 )
@@ -61,7 +61,7 @@ class ResumePoint:
 def rebuild(
     events: Sequence[Event], route: Route, shown: Callable[[Expansion], str], ledger: Ledger
 ) -> ResumePoint:
-    """The state after `events`, the first of a trace; `ledger` is charged as it was then.
+    """The state after `events`, the first of a conversation; `ledger` is charged as it was then.
 
     `events` end after a node's last event, after a tool result of a turn, or after the note of a
     spent budget. Unknown kinds left nothing in the state. `shown`: an expansion as the agent
@@ -93,7 +93,7 @@ class _Rebuilt:
 
     def take(self, body: Body) -> None:
         """Apply the next event. Before the start there is no state to change."""
-        if isinstance(body, Start):
+        if isinstance(body, Start | Stage):
             self.state, self.fragments = begun(body), tuple(given_ids(body))
             self.node = self.route.first
         elif self.state is not None:
@@ -121,7 +121,7 @@ class _Rebuilt:
                 return repaired(body.usage, state)
             case AnswerRead():
                 self.node = self.route.into("after_answer")
-                return read(body, Prediction.model_validate(body.prediction.record()))
+                return concluded(body)
             case Checked():
                 self._charge(CHECKER, body.error, body.usage, body.seconds)
                 self.node = "agent"

@@ -18,6 +18,7 @@ from langchain_core.messages import (
 from branchwise.agents.prediction import Prediction
 from branchwise.graphs.extraction.materials import extracts_after
 from branchwise.graphs.state import AgentState, Spent
+from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.events import (
     AnswerRead,
     BudgetSpent,
@@ -27,6 +28,7 @@ from branchwise.trace.events import (
     Expansion,
     Extraction,
     Model,
+    Stage,
     Start,
     Tool,
 )
@@ -48,28 +50,36 @@ def folded(state: AgentState, change: Mapping[str, Any]) -> AgentState:
     return AgentState(**{**state, **change, **grown})  # type: ignore[typeddict-item]
 
 
-def begun(start: Start) -> AgentState:
+def begun(start: Start | Stage) -> AgentState:
+    pending: list[BaseMessage] = [SystemMessage(start.system), HumanMessage(start.content)]
+    if isinstance(start, Stage):
+        for n, text in enumerate(start.turns):
+            pending.append(HumanMessage(text) if n % 2 else AIMessage(text))
     return AgentState(
         messages=[],
-        pending=[SystemMessage(start.system), HumanMessage(start.content)],
+        pending=pending,
         evidence=given_ids(start),
-        given=[passage.title for passage in start.given.passages],
+        given=[passage.title for passage in _given(start)],
         spent=Spent(),
         omitted=0,
         finish="stop",
     )
 
 
-def given_ids(start: Start) -> list[str]:
+def given_ids(start: Start | Stage) -> list[str]:
     """Ids of the passages that the user's message numbers, in that order."""
-    return [passage.id for passage in start.given.passages]
+    return [passage.id for passage in _given(start)]
+
+
+def _given(start: Start | Stage) -> Sequence[ShownPassage]:
+    return start.given.passages if isinstance(start, Start) else ()
 
 
 def expanded(expansion: Expansion, state: AgentState, shown: str) -> StateUpdate:
     """Append the readings, as the agent sees them, to the user's message, which is the last. One
     message, because several servers refuse two user messages in a row."""
     change: StateUpdate = {"spent": state["spent"].plus(usage=expansion.usage)}
-    if expansion.readings:
+    if expansion.readings and shown:
         *before, question = state["pending"]
         change["pending"] = [*before, HumanMessage(f"{question.text}\n\n{shown}")]
         change["readings"] = expansion.readings
@@ -151,11 +161,12 @@ def extracted(extraction: Extraction, state: AgentState) -> StateUpdate:
 
 
 def repaired(usage: Usage, state: AgentState) -> StateUpdate:
+    """The answer written once more is read as it is, and joins no conversation."""
     return {"spent": state["spent"].plus(usage=usage)}
 
 
-def read(answer: AnswerRead, prediction: Prediction) -> StateUpdate:
-    """`prediction`: the event's."""
+def concluded(answer: AnswerRead) -> StateUpdate:
+    prediction = Prediction.model_validate(answer.prediction.record())
     return {"prediction": prediction, "how": answer.how, "problem": answer.problem}
 
 

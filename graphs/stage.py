@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from typing_extensions import TypedDict
 
@@ -13,10 +12,13 @@ from branchwise.agents.answer import UNREADABLE
 from branchwise.agents.prediction import Prediction
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.budget import Budget
-from branchwise.graphs.flows import Flow, GraphParts
+from branchwise.graphs.expand_node import shown_readings
+from branchwise.graphs.flows import END, Flow, GraphParts
+from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.reduce import StateUpdate, begun
 from branchwise.graphs.state import AgentState, ConversationJournal, ItemContext, Spent
-from branchwise.trace.events import Stage, StageEnded, Start
+from branchwise.trace.conversation import has_ended
+from branchwise.trace.events import Stage, StageEnded
 
 if TYPE_CHECKING:
     from branchwise.graphs.flows import AgentGraph
@@ -125,9 +127,10 @@ class StageGraph:
     ) -> StageResult:
         """Converse about `question` (the item's), beginning with `message` (the question), `tokens`
         of the budget being spent. `turns`: what is said behind the message, the agent's and the
-        user's in turn, the last one the user's. Stages with a `lane` run at the same time
-        (`Lanes`); `sample`: which of several of the same conversation it is, from 1. `share`: its
-        budget, where that is not the item's."""
+        user's in turn, the last one the user's. `option` tells stages of one name apart; those
+        with a `lane` run at the same time (`Lanes`). `sample`: which of several of the same
+        conversation it is, from 1. `share`: its budget, where that is not the item's. One that a
+        fork's opening holds goes on from there; if it had ended, nothing is asked."""
         question = question or context.question
         message = message or question
         lanes = None if lane is None else context.lanes
@@ -140,16 +143,24 @@ class StageGraph:
         parts = replace(self.parts, budget=share) if share else self.parts
         system = parts.system_prompt(self.flow.prompts[setting])
         stage = Stage(name=self.name, option=option, system=system, content=message, turns=turns)
-        own.event(stage)
-        start = begun(Start(system=system, content=message, artifact={}))
-        for n, text in enumerate(turns):
-            start["pending"].append(HumanMessage(text) if n % 2 else AIMessage(text))
-        limit = recursion_limit(self.parts.budget, len(self.parts.plugins))
-        end = await steps.ainvoke(
-            {**start, "spent": Spent(tokens=tokens)},
-            RunnableConfig(recursion_limit=limit),
-            context=own,
-        )
+        point = ResumePoint(self.parts.route.first, begun(stage), ())
+        if recorded := context.recorded(stage):
+            shown = partial(shown_readings, self.parts.prompts, self.flow.readings)
+            point = rebuild(recorded, self.parts.route, shown, context.ledger)
+            own.copied = int(has_ended(recorded))
+            if not own.copied:
+                context.lanes.enter(lane)
+        else:
+            own.event(stage)
+        state = point.state
+        state["spent"] += Spent(tokens=tokens)
+        # An answer that was read need not be the last: a check may have sent the agent back.
+        if not own.copied and point.node != END:
+            if point.node != self.parts.route.first:
+                steps = self.flow.build(replace(self.parts, flow=self.flow), point.node)
+            limit = recursion_limit(self.parts.budget, len(self.parts.plugins))
+            config = RunnableConfig(recursion_limit=limit)
+            state = cast(AgentState, await steps.ainvoke(state, config, context=own))
         # Stages that wait at the same time wait once.
         context.waited = max(context.waited, own.waited)
-        return StageResult(self.name, option, cast(AgentState, end), own, tokens)
+        return StageResult(self.name, option, state, own, tokens)

@@ -23,7 +23,8 @@ from branchwise.agents.reply import Reply
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.messages import PromptGrowth
 from branchwise.graphs.pipeline import Person
-from branchwise.trace.events import Body, Remark, Tool
+from branchwise.trace.conversation import has_ended
+from branchwise.trace.events import Body, Event, Expansion, Remark, Stage, Tool
 from branchwise.trace.parts import Usage
 
 if TYPE_CHECKING:
@@ -33,17 +34,25 @@ if TYPE_CHECKING:
 class Lanes:
     """The events of conversations that run at the same time, in the order of the conversations. The
     first that has not ended writes at once; what the others write waits for it. So a trace does not
-    depend on which of them is faster."""
+    depend on which of them is faster. `enters`: one of them may have begun already, and goes first.
+    """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, *, enters: bool = False) -> None:
         self._journal = journal
         self._waiting: dict[int, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
         self._ended: set[int] = set()
-        self._first: float = 0
+        self._first: float = -1 if enters else 0
+        self._entered: int | None = None
+
+    def enter(self, lane: int | None) -> None:
+        """Continue the conversation that has begun already; None: it has no lane."""
+        self._entered = lane
+        if lane is None:
+            self._end(-1)
 
     def event(self, lane: int, kind: str, data: Mapping[str, Any]) -> None:
         """Append to a conversation; lanes are numbered from 0."""
-        if lane <= self._first:
+        if lane <= self._first or lane == self._entered:
             self._journal.event(kind, data)
         else:
             self._waiting[lane].append((kind, data))
@@ -57,7 +66,10 @@ class Lanes:
             # The item ends: what the others have done so far belongs to its trace.
             self.close()
             raise
-        self._ended.add(lane)
+        self._end(lane)
+
+    def _end(self, lane: int) -> None:
+        self._ended |= {lane, -1} if lane == self._entered else {lane}
         while self._first in self._ended:
             self._first += 1
             self._write(int(self._first))
@@ -187,7 +199,9 @@ class ItemContext:
     turn at a server with a request limit, for a server that was gone, or for a person.
     `prompts_seen`: the conversation's requests, as far as they grew. `lanes` hold the events of
     conversations that run at the same time. `share`: the conversation's part of the budget, where
-    it is not the whole.
+    it is not the whole. `stages`: the recorded events of those conversations that an item has
+    already where it continues after recorded steps; `listed`: the readings that a lead listed
+    there; `copied`: how many of its own events are recorded, and are not written again.
     """
 
     journal: Journal
@@ -203,12 +217,15 @@ class ItemContext:
     waited: float = 0.0
     prompts_seen: PromptGrowth = field(default_factory=PromptGrowth)
     share: "Budget | None" = None
+    stages: Sequence[Sequence[Event]] = ()
+    listed: Expansion | None = None
+    copied: int = 0
     started: float = field(init=False)
     lanes: Lanes = field(init=False)
 
     def __post_init__(self) -> None:
         self.started = self.clock()
-        self.lanes = Lanes(self.journal)
+        self.lanes = Lanes(self.journal, enters=not all(map(has_ended, self.stages)))
 
     @property
     def elapsed(self) -> float:
@@ -219,6 +236,14 @@ class ItemContext:
     def time_left(self) -> float:
         """Seconds left of the budget; negative once it is overdrawn."""
         return self.seconds - self.elapsed
+
+    def recorded(self, stage: Stage) -> Sequence[Event]:
+        """The recorded events of a stage; none if it is new."""
+        for recorded in self.stages:
+            match recorded[0].body:
+                case Stage(name=stage.name, option=stage.option):
+                    return recorded
+        return ()
 
     def within(
         self, question: str, journal: Journal, share: "Budget | None" = None
@@ -231,12 +256,17 @@ class ItemContext:
             follow_ups=(),
             share=share,
             prompts_seen=PromptGrowth(),
+            stages=(),
+            copied=0,
         )
         own.started = self.started
         return own
 
     def event(self, body: Body) -> None:
-        self.journal.event(*body.written())
+        if self.copied:
+            self.copied -= 1
+        else:
+            self.journal.event(*body.written())
 
     def charge(self, role: str, reply: Reply) -> None:
         """Count a reply, and tell how it ended if that was not as usual."""

@@ -19,7 +19,6 @@ from branchwise.base.process import run_blocking
 from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.questions import QuestionSet, questions_digest
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
-from branchwise.graphs.designs import design_of
 from branchwise.graphs.list_replies import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.system import System
 from branchwise.runs.continuing import check_not_moved, tell_kept_keys, with_kept_keys
@@ -29,7 +28,7 @@ from branchwise.runs.runner import Observer
 from branchwise.runs.store import ItemRow, RunReader, RunSpec, create_run, open_run
 from branchwise.runs.studies.folder import default_folder
 from branchwise.tools.tool_results import bounded
-from branchwise.trace.conversation import execution_of, executions, taken_up_at
+from branchwise.trace.conversation import conversation_at, execution_of, left_before
 from branchwise.trace.events import (
     Body,
     BudgetSpent,
@@ -39,6 +38,7 @@ from branchwise.trace.events import (
     Extraction,
     Model,
     Node,
+    Stage,
     Start,
     Tool,
 )
@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
 
 EDITABLE = (
-    "the question, an expansion, a model turn, a tool result, an extraction, a check, a budget note"
+    "the question, a stage, an expansion, a model turn, a tool result, an extraction, a check, a "
+    "budget note"
 )
 _MAX_BYTES = 20_000_000
 
@@ -96,7 +97,7 @@ def read_edit(path: Path) -> str:
 
 def _text(event: Event) -> str | None:
     match event.body:
-        case Start() | Tool() | Extraction() | Checked() as body:
+        case Start() | Stage() | Tool() | Extraction() | Checked() as body:
             return body.content
         case Expansion() as body:
             return "\n".join(body.readings)
@@ -109,7 +110,7 @@ def _text(event: Event) -> str | None:
 
 def _edited(body: Body, text: str) -> Body:
     match body:
-        case Start() if not text.strip():
+        case Start() | Stage() if not text.strip():
             raise InputError(
                 "the user's message is empty", remedy="write what the agent should be asked"
             )
@@ -204,14 +205,19 @@ def _read_form(text: str) -> tuple[str, list[Mapping[str, Any]]]:
 def opening_of(events: Sequence[Event], place: int, edit: str | None) -> list[Event]:
     """The first events of a fork at `events[place]`; without an edit its node runs again."""
     if edit is None:
-        return [_replayed(event) for event in events[: taken_up_at(events, place)]]
-    changed, end, body_type = edited(events[place], edit), place + 1, type(events[place].body)
+        return [_replayed(event) for event in left_before(events, place)]
+    if isinstance(events[place].body, Start) and any(isinstance(e.body, Stage) for e in events):
+        problem = f"step {events[place].seq} is not the message of any stage"
+        raise InputError(problem, remedy="edit the `stage` step whose message you mean")
+    others, own, place = conversation_at(events, place)
+    changed, end, body_type = edited(own[place], edit), place + 1, type(own[place].body)
     if body_type in (Tool, Extraction):
         # Other results of the step's turn come before the next node, too.
-        own = execution_of(events, place)
-        same = (n for n in range(own.first, own.end) if isinstance(events[n].body, body_type))
+        run = execution_of(own, place)
+        same = (n for n in range(run.first, run.end) if isinstance(own[n].body, body_type))
         end = 1 + max(same)
-    return [_replayed(event) for event in (*events[:place], changed, *events[place + 1 : end])]
+    kept = (*others, *own[:place], changed, *own[place + 1 : end])
+    return [_replayed(event) for event in kept]
 
 
 def _replayed(event: Event) -> Event:
@@ -350,12 +356,11 @@ def _system(
 
 
 def _check_entry(parent: _Parent, place: int, agent: "Agent", opening: Sequence[Event]) -> None:
-    if agent.flow.graph is not None:
-        whose = design_of(agent.system) or f"the task {parent.meta['task']}"
-        problem = f"{whose} has its own graph, which a fork cannot enter"
+    if agent.flow.graph is not None and not (agent.flow.stages or agent.flow.leads):
+        problem = f"the task {parent.meta['task']} has its own graph, which a fork cannot enter"
         remedy = "run the question again instead: branchwise run --ids FILE"
         raise InputError(problem, where=str(parent.path), remedy=remedy)
-    node = next(e.node for e in executions(parent.events) if e.first <= place < e.end)
+    node = execution_of(parent.events, place).node
     if node in ("tools", "extract") and not agent.tools:
         problem = f"step {parent.events[place].seq} calls tools, and the fork has none"
         remedy = "name a tool with --tool, or choose another step"

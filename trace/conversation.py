@@ -11,6 +11,7 @@ from branchwise.trace.events import (
     BudgetSpent,
     Checked,
     ContextTrimmed,
+    Error,
     Event,
     Expansion,
     Extraction,
@@ -234,8 +235,55 @@ def _goes_on(events: Sequence[Event], last: Execution, node: str) -> bool:
     return turn is not None and results < len(turn.calls)
 
 
+def conversations(events: Iterable[Event]) -> list[list[Event]]:
+    """The events of an item by conversation: first those that belong to no stage, which are all
+    where it has none, then those of each stage, in order."""
+    parts: list[list[Event]] = [[]]
+    part = parts[0]
+    for event in events:
+        if isinstance(event.body, Stage):
+            part = []
+            parts.append(part)
+        elif isinstance(event.body, Error):
+            part = parts[0]
+        part.append(event)
+        if isinstance(event.body, StageEnded):
+            part = parts[0]
+    return parts
+
+
+def has_ended(stage: Sequence[Event]) -> bool:
+    """Whether the last of a stage's events is what it came to."""
+    return isinstance(stage[-1].body, StageEnded)
+
+
+def conversation_at(events: Sequence[Event], place: int) -> tuple[list[Event], list[Event], int]:
+    """What else had happened before `events[place]`, the events of its conversation, and its place
+    among these. Of stages that a failure cut off, which had been under way at the same time, only
+    the step's own is left, or the first where the step is the failure: a trace tells one after the
+    other, and only the last can be continued."""
+    step = events[place]
+    own, *stages = conversations(events)
+    cut = [stage for stage in stages if not has_ended(stage)]
+    part = next((stage for stage in stages if step in stage), None)
+    if isinstance(step.body, Error) and cut:
+        part = [*cut[0], step]
+    whole = [one for one in (own, *stages) if one not in cut and one is not part]
+    rest = sorted((event for one in whole for event in one), key=lambda event: event.seq)
+    if part is None:
+        return [], rest, rest.index(step)
+    return [event for event in rest if event.seq < step.seq], part, part.index(step)
+
+
+def left_before(events: Sequence[Event], place: int) -> list[Event]:
+    """The events that are left as they were where the one at `place` is made again. Raises
+    ValueError as `taken_up_at`."""
+    others, own, place = conversation_at(events, place)
+    return [*others, *own[: taken_up_at(own, place)]]
+
+
 def taken_up_at(events: Sequence[Event], place: int) -> int:
-    """How many first events are left as they were where the one at `place` is made again. The whole
+    """How many first events of a conversation stay where that at `place` is made again. The whole
     execution is made again; of a turn's tool calls, those that ended before stay. Raises ValueError
     where no execution holds the event: the trace tells of none."""
     execution = execution_of(events, place)

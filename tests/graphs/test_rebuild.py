@@ -12,7 +12,7 @@ from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.state import Spent
 from branchwise.runs.forks import read_turn, written_turn
-from branchwise.trace.conversation import executions, taken_up_at
+from branchwise.trace.conversation import conversation_at, executions, left_before, taken_up_at
 from branchwise.trace.events import Event, Model
 
 USAGE = {"input": 10, "output": 1, "cached": 2, "reasoning": 0}
@@ -191,3 +191,55 @@ def test_a_turn_that_is_written_and_read_is_the_same(text, valid, invalid) -> No
     assert said.problems == ()
     assert said.record() == data | {"reasoning": ""}
     assert read_turn(said, written_turn(said)) == said
+
+
+def stage(option: str, *turns: str) -> tuple[str, dict[str, Any]]:
+    said = {"system": "be good", "content": "who?", "turns": turns}
+    return "stage", {"name": "option", "option": option, **said}
+
+
+def answer(*texts: str) -> tuple[str, dict[str, Any]]:
+    prediction = {"answers": {"default": texts}}
+    return "answer", {"how": "repaired", "problem": None, "prediction": prediction}
+
+
+def stage_end(option: str = "") -> tuple[str, dict[str, Any]]:
+    return "stage_end", {"name": "option", "option": option}
+
+
+def test_a_stage_that_ended_is_as_its_nodes_left_it() -> None:
+    ledger = Ledger()
+    events = trace(
+        stage("a", "which one?", "a"), turn("x"), result(0, "r", "p1"), turn(),
+        ("repair", {}), turn(role="repair"), answer("Mann"), stage_end("a"),
+    )  # fmt: skip
+    ended = rebuilt(events, way(), ledger)
+    said = [message.text for message in ended.state["messages"]]
+    assert said == ["be good", "who?", "which one?", "a", "", "r", ""]
+    assert [m.type for m in ended.state["messages"]][:4] == ["system", "human", "ai", "human"]
+    # Three replies of 11 tokens; a repair is no turn.
+    assert ended.state["spent"] == Spent(turns=2, calls=1, tokens=33)
+    assert ledger.record()["agent"]["calls"] == 3
+    assert ended.state["evidence"] == ["p1"]
+    assert ended.state["prediction"].answers == {"default": ("Mann",)}
+    assert (ended.state["how"], ended.state["problem"]) == ("repaired", None)
+
+
+def test_of_stages_that_a_failure_cut_off_only_one_is_continued() -> None:
+    events = trace(
+        start(), stage("a"), turn("x"), ("retry", {}), stage("b"), turn(), answer(), stage_end("b"),
+        stage("c"), turn("x", "y"), result(1, "r"), ("error", {}),
+    )  # fmt: skip
+
+    def left(place: int) -> list[int]:
+        return [event.seq for event in left_before(events, place)]
+
+    # b had ended. Of a, which is the first, the turn is left, of c what came before the step.
+    assert left(11) == [0, 4, 5, 6, 7, 1, 2]
+    assert left(10) == [0, 4, 5, 6, 7, 8, 9]
+    assert left(6) == [0, 4, 5]
+    assert left(2) == [0, 1]
+    others, own, place = conversation_at(events, 9)
+    assert [event.seq for event in others] == [0, 4, 5, 6, 7]
+    assert [event.seq for event in own] == [8, 9, 10]
+    assert own[place] == events[9]

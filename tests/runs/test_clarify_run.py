@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from branchwise import System, run, score
-from branchwise.base.errors import InputError, SettingError
+from branchwise.base.errors import SettingError
 from branchwise.commands.folders import export_lines
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.report.exports import markdown
 from branchwise.report.html.page import render_html
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.tables import report_tables
-from branchwise.runs.forks import make_fork
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.ui.traces.plain import item_lines
 from branchwise.ui.traces.runs import RunView
@@ -284,13 +283,6 @@ def test_the_report_names_the_evidence(made_by, type_in, tmp_path, corpus):
         assert json.loads(type_in("score", made.path, "--json")[1])["evidence"] == words
     _, out, _ = type_in("report", searched.path, bare.path)
     assert "evidence of bare: none" in out
-
-
-@pytest.mark.slow
-def test_no_fork_enters_it(made_by: Any) -> None:
-    made = made_by("clarify", "default")
-    with pytest.raises(InputError, match="clarify has its own graph, which a fork cannot enter"):
-        make_fork(made.path, "q1", 2)
 
 
 @pytest.mark.slow

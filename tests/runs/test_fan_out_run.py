@@ -15,12 +15,13 @@ from branchwise import System, run, score
 from branchwise.base.errors import InputError
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.runs.forks import make_fork
 from branchwise.runs.store import open_run
+from branchwise.trace.conversation import left_before
 from branchwise.ui.traces.plain import item_lines
 from branchwise.ui.traces.runs import RunView
 from support.by_role import by_role, role_of, turn_of, user_of
 from support.chat_server import Answer, Body, call, context_length, digest, say
+from support.runs.forked import asked_for, fork_of, plain, read, step_of, steps_of
 from support.runs.told import told
 
 LATER, EARLIER, UNLISTED = "Heat (1995 film)", "Heat (1986 film)", "Heat (2013 film)"
@@ -144,12 +145,48 @@ def test_what_did_not_fit_is_told_of_its_own_conversation(ask: Any) -> None:
     assert shown == {0: [False], 1: [True]}
 
 
-def test_no_fork_enters_it_and_other_answers_are_refused(
-    ask: Any, make_system: Any, tmp_path: Path
+@pytest.mark.long
+@pytest.mark.parametrize("lines", [[*LINES.values()], [LINES[LATER]]], ids=["two", "one"])
+def test_a_fork_at_any_step_goes_on_as_the_parent_did(
+    lines: list[str], chat_server: Any, make_system: Any, tmp_path: Path
 ) -> None:
-    made = ask(later=[found("Michael Mann")], earlier=[found("Burt Reynolds")])
-    with pytest.raises(InputError, match="fan_out has its own graph, which a fork cannot enter"):
-        make_fork(made.path, "q", 2)
+    """The second time with a lead that lists one reading: the question itself is asked about."""
+
+    def agent(body: Body) -> Answer:
+        if turn_of(body) == 1:
+            return call("local_retriever", query="Mann wrote")
+        own = EARLIER if LINES[EARLIER] in user_of(body) else LATER
+        return found(f"the director of {own}")
+
+    chat_server.play(by_role(expander=say("\n".join(lines)), agent=agent))
+    (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))
+    system = make_system().model_copy(update={"fan_out": True, "k": 1})
+    path = run(str(tmp_path / "q.jsonl"), system, out=tmp_path / "R").path
+    row, events = read(path)
+    for place, event in enumerate(events):
+        sent = len(chat_server.requests)
+        forked, trace = fork_of(path, "q", event.seq, tmp_path / str(event.seq))
+        assert steps_of(trace) == steps_of(events), (event.seq, event.kind)
+        assert plain(forked.outcome) == plain(row.outcome), (event.seq, event.kind)
+        behind = events[len(left_before(events, place)) :]
+        assert len(chat_server.requests) - sent == asked_for(behind), (event.seq, event.kind)
+
+
+def test_a_fork_may_change_what_the_lead_listed(ask: Any, tmp_path: Path) -> None:
+    made = ask(
+        later=[found("Michael Mann"), found("Michael Mann")],
+        earlier=[found("Burt Reynolds"), found("Needham")],
+    )
+    step = step_of(read(made.path)[1], "expansion")
+    edit = f"{LINES[EARLIER]}\n{LINES[LATER]}"
+    row, trace = fork_of(made.path, "q", step, tmp_path / "fork", edit=edit)
+    answers = {EARLIER: ["Needham"], LATER: ["Michael Mann"]}
+    assert row.outcome["prediction"]["answers"] == answers
+    assert [event.body.option for event in trace if event.kind == "stage"] == [*answers]
+
+
+def test_other_answers_are_refused(make_system: Any, tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))
     system = make_system().model_copy(update={"fan_out": True})
     for task in ("clarify", "ambiguity", "fanoutqa"):
         with pytest.raises(InputError, match=r"^fan_out: .* by reading; leave it out"):

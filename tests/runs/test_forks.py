@@ -15,49 +15,15 @@ from branchwise.base.errors import InputError
 from branchwise.runs.forks import Changes, editable, edited, make_fork, run_fork
 from branchwise.runs.store import open_run
 from branchwise.runs.studies.folder import default_folder
-from branchwise.trace.conversation import executions, taken_up_at
+from branchwise.trace.conversation import taken_up_at
 from support.by_role import by_role
 from support.chat_server import say
 from support.runs.fork_scripts import SCRIPT, expands, searches
+from support.runs.forked import asked_for, fork_of, plain, read, step_of, steps_of
 
 pytestmark = pytest.mark.slow
 
 COUNT = 9
-
-
-def plain(data):
-    """Without what no two runs share: seconds, and whether a reply was recalled."""
-    if isinstance(data, dict):
-        kept = {k: v for k, v in data.items() if k not in ("seconds", "replayed")}
-        return {key: plain(value) for key, value in kept.items()}
-    return [plain(value) for value in data] if isinstance(data, list) else data
-
-
-def steps_of(events):
-    """The trace, results of one turn in the order of their calls: they may end in any."""
-    found = [(event.kind, plain(dict(event.data))) for event in events]
-    for execution in executions(events):
-        if execution.node == "tools":
-            own = found[execution.first : execution.end]
-            own.sort(key=lambda step: step[1].get("of", -1))
-            found[execution.first : execution.end] = own
-    return found
-
-
-def read(path, item=1):
-    """The item's row and its trace."""
-    reader = open_run(path)
-    row = next(row for row in reader.items() if row.item == item)
-    events = list(reader.events(row.item))
-    reader.close()
-    return row, events
-
-
-def asked_for(events):
-    """How many requests to models these events stand for."""
-    each = {"extraction": lambda event: len(event.body.model_calls)}
-    one = ("model", "expansion", "context_trimmed", "repair_failed", "error")
-    return sum(each.get(e.kind, lambda e: int(e.kind in one))(e) for e in events)
 
 
 @pytest.fixture
@@ -103,18 +69,6 @@ def test_every_step_of_every_item_goes_on_as_the_parent_did(modules, parent, cha
                 "answer", "error", "remark"}  # fmt: skip
     own = {"compacted"} if "compact" in modules else {"expansion", "extraction"}
     assert set(kinds) == expected | (own if modules else set())
-
-
-def step_of(events, kind, n=0):
-    """The number of the n-th step of a kind."""
-    return [event.seq for event in events if event.kind == kind][n]
-
-
-def fork_of(path, question, step, out, **changes):
-    """Make and run a fork; returns its row and trace."""
-    made = make_fork(path, question, step, Changes(**changes), out=out)
-    run_fork(made)
-    return read(made)
 
 
 def test_saving_a_step_unchanged_leaves_it_as_it_was(parent):

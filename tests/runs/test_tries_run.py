@@ -14,9 +14,11 @@ import pytest
 from branchwise import run
 from branchwise.eval.errors.attribution import attribute
 from branchwise.runs.store import open_run
+from branchwise.trace.conversation import left_before
 from branchwise.trace.events import AnswerRead, Event, Model, Stage, StageEnded
 from branchwise.ui.traces.trace import in_order
 from support.chat_server import Answer, Body, call, say
+from support.runs.forked import asked_for, fork_of, plain, read, steps_of
 
 TRIES, QUESTIONS, CONCURRENCY = 3, 2, 2
 
@@ -85,6 +87,26 @@ def test_tries_stand_in_order_each_in_its_stage(chat_server, several, one_questi
     assert (merge.option, merge.answers) == ("majority", ("Michael Mann",))
     assert merge.left_out == ("Bay", "John Guillermin")
     assert last.prediction.branches == {"default": ["Michael Mann"]}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("merge", ["majority", "list"])
+def test_a_fork_at_any_step_goes_on_as_the_parent_did(
+    merge: str, chat_server: Any, several: Any, one_question: str, tmp_path: Path
+) -> None:
+    def script(body: Body) -> Answer:
+        return searching(body) if "seed" in body and body.get("tools") else answer("Michael Mann")
+
+    chat_server.play(script)
+    path = run(one_question, several.with_(merge=merge), out=tmp_path / "R").path
+    row, events = read(path)
+    for place, event in enumerate(events):
+        sent = len(chat_server.requests)
+        forked, trace = fork_of(path, "q", event.seq, tmp_path / str(event.seq))
+        assert steps_of(trace) == steps_of(events), (event.seq, event.kind)
+        assert plain(forked.outcome) == plain(row.outcome), (event.seq, event.kind)
+        behind = events[len(left_before(events, place)) :]
+        assert len(chat_server.requests) - sent == asked_for(behind), (event.seq, event.kind)
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from branchwise.runs.scoring.score import score_answers
 from branchwise.runs.store import open_run
 from branchwise.runs.studies.folder import default_folder
 from branchwise.tools.registry import known_tools
-from branchwise.trace.conversation import taken_up_at
+from branchwise.trace.conversation import left_before
 from branchwise.trace.events import Start
 from branchwise.ui.trace_app.background import READ_ERRORS, run_aside
 from branchwise.ui.trace_app.drawing import drawn
@@ -104,15 +104,15 @@ def first_plan(parent: Path, meta: Mapping[str, Any], trace: Trace, step: int) -
     if index is None:
         raise InputError(f"the trace has no step {step}", where=str(parent))
     try:
-        left = taken_up_at(trace.events, index)
+        left = left_before(trace.events, index)
     except ValueError:
         left = None
-    if left is None or any(event.body.problems for event in trace.events[:left]):
+    if left is None or any(event.body.problems for event in left):
         raise InputError(
             f"the trace cannot be continued from step {step}",
             remedy="it is damaged or of a newer version; choose another step",
         )
-    made = {event.seq for event in trace.events[left:]}
+    made = {event.seq for event in trace.events} - {event.seq for event in left}
     own = (meta.get("identity") or {}).get("tools") or ()
     tools = tuple(harmless(tool["function"]["name"]) for tool in own)
     return ForkPlan(
