@@ -30,7 +30,6 @@ from branchwise.graphs.reduce import (
 from branchwise.graphs.state import AgentState
 from branchwise.trace.events import (
     AnswerRead,
-    Body,
     BudgetSpent,
     Checked,
     Compacted,
@@ -45,7 +44,7 @@ from branchwise.trace.events import (
     Start,
     Tool,
 )
-from branchwise.trace.parts import Usage
+from branchwise.trace.parts import Body, Usage
 
 
 @dataclass(frozen=True)

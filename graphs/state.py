@@ -24,8 +24,8 @@ from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.messages import PromptGrowth
 from branchwise.graphs.pipeline import Person
 from branchwise.trace.conversation import has_ended
-from branchwise.trace.events import Body, Event, Expansion, Remark, Stage, Tool
-from branchwise.trace.parts import Usage
+from branchwise.trace.events import Event, Expansion, Remark, Stage, Tool
+from branchwise.trace.parts import Body, Usage
 
 if TYPE_CHECKING:
     from branchwise.graphs.budget import Budget

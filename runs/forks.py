@@ -30,7 +30,6 @@ from branchwise.runs.studies.folder import default_folder
 from branchwise.tools.tool_results import bounded
 from branchwise.trace.conversation import conversation_at, execution_of, left_before
 from branchwise.trace.events import (
-    Body,
     BudgetSpent,
     Checked,
     Event,
@@ -42,7 +41,7 @@ from branchwise.trace.events import (
     Start,
     Tool,
 )
-from branchwise.trace.parts import Call
+from branchwise.trace.parts import Body, Call
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent

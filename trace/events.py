@@ -6,10 +6,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.parts import (
+    Body,
     Call,
     Dropped,
     Extracted,
@@ -20,45 +21,12 @@ from branchwise.trace.parts import (
     Update,
     Usage,
 )
-from branchwise.trace.records import Record, mapping
+from branchwise.trace.records import mapping
 
 REPAIR = "repair"
 """The role of the model turn that writes an unreadable answer once more."""
 READING = "reading"
 """The stage that answers one reading of a question, which its `option` names."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Body(Record):
-    """What an event holds. `KIND`: what the trace calls it. `STEP`: the node of the graph that
-    wrote it; None for what belongs to the event that follows. `INCIDENTAL`: it tells how requests
-    travelled, not what was done. `FAILED`: it always tells of a failure. `edited`: a fork put a
-    text of its own into it."""
-
-    KIND: ClassVar[str] = ""
-    STEP: ClassVar[str | None] = None
-    INCIDENTAL: ClassVar[bool] = False
-    FAILED: ClassVar[bool] = False
-    OPTIONAL = frozenset({"edited"})
-    AROUND = frozenset({"seconds", "replayed", "usage", "wait", "edited"})
-    edited: bool = False
-
-    def written(self) -> tuple[str, dict[str, Any]]:
-        return self.KIND, self.record()
-
-    @property
-    def step(self) -> str | None:
-        return self.STEP
-
-    @property
-    def failed(self) -> bool:
-        return self.FAILED
-
-    @property
-    def tokens(self) -> int:
-        """Input and output of the agent's and the modules' calls that it stands for."""
-        usage = getattr(self, "usage", None)
-        return usage.total if isinstance(usage, Usage) else 0
 
 
 @dataclass(frozen=True, kw_only=True)

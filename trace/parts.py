@@ -1,8 +1,8 @@
-"""What events are made of: calls, what they cost, what became of passages and messages."""
+"""What events are made of: their base, calls, what these cost, what became of passages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.records import Record, mapping
@@ -191,3 +191,36 @@ class Predicted(Record):
 
 def _texts(value: Any) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list | tuple) else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body(Record):
+    """What an event holds. `KIND`: what the trace calls it. `STEP`: the node of the graph that
+    wrote it; None for what belongs to the event that follows. `INCIDENTAL`: it tells how requests
+    travelled, not what was done. `FAILED`: it always tells of a failure. `edited`: a fork put a
+    text of its own into it."""
+
+    KIND: ClassVar[str] = ""
+    STEP: ClassVar[str | None] = None
+    INCIDENTAL: ClassVar[bool] = False
+    FAILED: ClassVar[bool] = False
+    OPTIONAL = frozenset({"edited"})
+    AROUND = frozenset({"seconds", "replayed", "usage", "wait", "edited"})
+    edited: bool = False
+
+    def written(self) -> tuple[str, dict[str, Any]]:
+        return self.KIND, self.record()
+
+    @property
+    def step(self) -> str | None:
+        return self.STEP
+
+    @property
+    def failed(self) -> bool:
+        return self.FAILED
+
+    @property
+    def tokens(self) -> int:
+        """Input and output of the agent's and the modules' calls that it stands for."""
+        usage = getattr(self, "usage", None)
+        return usage.total if isinstance(usage, Usage) else 0

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from branchwise.report.terminal.step_text import MAX_LINE
-from branchwise.trace.events import Body, Event
+from branchwise.trace.events import Event
+from branchwise.trace.parts import Body
 from branchwise.ui.steps import words as steps
 from branchwise.ui.steps.words import Around, words_of
 from support.trace_records import whole_event

@@ -17,7 +17,8 @@ from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.report.terminal.blocks import Block
 from branchwise.report.terminal.step_text import SHOWN_RESULTS, begun, short
 from branchwise.trace.conversation import ToolCall, read_conversation
-from branchwise.trace.events import Body, Event, Unknown
+from branchwise.trace.events import Event, Unknown
+from branchwise.trace.parts import Body
 from branchwise.ui.steps import kinds, parts
 from branchwise.ui.steps.parts import MAX_FACT, Looked
 

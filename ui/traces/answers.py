@@ -23,7 +23,8 @@ from branchwise.report.terminal.blocks import harmless
 from branchwise.report.terminal.lost_answers import gold_set_words, why_missing, why_wrong
 from branchwise.report.terminal.step_text import short
 from branchwise.runs.store import DamagedError, RunReader
-from branchwise.trace.events import AnswerRead, Body, Error, Event, Model
+from branchwise.trace.events import AnswerRead, Error, Event, Model
+from branchwise.trace.parts import Body
 from branchwise.ui.steps.kinds.conversation import wrong_by_key
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import AnswerLine, AnswerVerdict, BranchLines, Trace, steps
