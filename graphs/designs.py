@@ -21,25 +21,24 @@ MERGE_PROMPT = "merge_tries"
 
 def designed(flow: Flow, system: System, words: SettingNames = FLAGS) -> Flow:
     """The flow by which the system asks a flow's questions. `words`: what a refusal calls settings.
-    Raises SettingError for several tries without a merge, a merge of one, two designs, and a design
-    around what is not one conversation whose answers are texts by branch, or by reading."""
-    if (system.tries > 1) != (system.merge is not None):
-        idle, needed, value = ("tries", "merge", "union") if system.tries > 1 else _OF_ONE_TRY
+    Raises SettingError for several tries without a merge, two designs, and a design around what is
+    not one conversation whose answers are texts by branch, or by reading."""
+    if system.tries and system.merge is None:
         raise SettingError(
-            idle,
-            f"has no effect without {words.name(needed)}",
-            where=words.name(idle),
-            remedy=f"{words.add(needed, value)}, or leave out {words.name(idle)}",
+            "tries",
+            f"has no effect without {words.name('merge')}",
+            where=words.name("tries"),
+            remedy=f"{words.add('merge', 'union')}, or leave out {words.name('tries')}",
         )
     setting = next((name for name in DESIGNS if getattr(system, name)), None)
     if setting is None:
         return flow
-    if system.fan_out and system.merge:
+    if system.fan_out and system.tries:
         raise SettingError(
             "fan_out",
-            f"does not go with {words.name('merge')}: a question has one design",
+            f"does not go with {words.name('tries')}: a question has one design",
             where=words.name("fan_out"),
-            remedy=f"leave out one of {words.name('fan_out')} and {words.name('merge')}",
+            remedy=f"leave out one of {words.name('fan_out')} and {words.name('tries')}",
         )
     is_whole = not flow.graph and not flow.stages and flow.format.by_branch
     if not is_whole or (setting == "fan_out" and not flow.reading):
@@ -53,15 +52,16 @@ def designed(flow: Flow, system: System, words: SettingNames = FLAGS) -> Flow:
     return DESIGNS[setting](flow, system)
 
 
-_OF_ONE_TRY = ("merge", "tries", "3")
-
-
 @dataclass(frozen=True)
 class Tries:
     """Several conversations about a question and their merge, as a graph's builder."""
 
     flow: Flow
     system: System
+
+    @property
+    def tries(self) -> int:
+        return self.system.tries or 1
 
     @property
     def lists(self) -> Flow | None:
@@ -81,7 +81,7 @@ class Tries:
             graph=self._build,
             stages=(self.flow,),
             own_prompts=self.flow.own_prompts | extra,
-            conversations=self.system.tries + bool(lists),
+            conversations=self.tries + bool(lists),
         )
 
     def _build(self, parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
@@ -106,6 +106,6 @@ def _fan_out(flow: Flow, system: System) -> Flow:
 
 
 DESIGNS: Mapping[str, Callable[[Flow, System], Flow]] = MappingProxyType(
-    {"fan_out": _fan_out, "merge": lambda flow, system: Tries(flow, system).wrapped()}
+    {"fan_out": _fan_out, "tries": lambda flow, system: Tries(flow, system).wrapped()}
 )
 """By the setting that asks for it, the flow around a flow."""

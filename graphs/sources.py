@@ -6,6 +6,7 @@ A refusal is the same for the command line, study files and Python, worded for i
 from collections.abc import Collection
 from pathlib import Path
 
+from annotated_types import Ge
 from pydantic import BaseModel
 
 from branchwise.base.errors import FLAGS, SettingError, SettingNames
@@ -76,7 +77,11 @@ _OF_RESULTS = {"extract": "passages to extract evidence from", "compact": "resul
 
 
 def _adding(module: str, words: SettingNames) -> str:
-    return words.add(module) if getattr(DEFAULT_SYSTEM, module) is False else words.add(module, "1")
+    if getattr(DEFAULT_SYSTEM, module) is False:
+        return words.add(module)
+    bounds = System.model_fields[module].metadata
+    least = next((bound.ge for bound in bounds if isinstance(bound, Ge)), 0)
+    return words.add(module, str(max(1, least)))
 
 
 def check_search(

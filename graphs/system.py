@@ -255,20 +255,21 @@ class System(BaseModel, metaclass=NamedSettings):
         _module("Times that a reviewer may send the agent back.", module="check"),
     ] = 0
     tries: Annotated[
-        int,
-        Field(ge=1, le=MAX_TRIES),
+        int | None,
+        Field(ge=2, le=MAX_TRIES),
         _module(
             "Conversations about a question, at the same time, whose answers are merged.",
-            module="merge",
+            none="one",
+            module="tries",
         ),
-    ] = 1
+    ] = None
     merge: Annotated[
         Merge | None,
         _module(
             "How: every answer of any try, those of more than half of them, or the list that the "
             "model makes of them.",
             none="none",
-            module="merge",
+            module="tries",
         ),
     ] = None
     nodes: Annotated[

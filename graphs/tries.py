@@ -105,7 +105,7 @@ def build_tries(tries: Tries, parts: GraphParts) -> "AgentGraph":
     graph: StateGraph[TriesState, ItemContext, Any, Any] = StateGraph(TriesState)
 
     def send(state: TriesState) -> list[Send]:
-        count = tries.system.tries
+        count = tries.tries
         tokens = counted_as_spent(parts.budget, state["spent"], count)
         message = str(state["pending"][-1].text)
         asked = (TryAsked(number=n + 1, message=message, tokens=tokens) for n in range(count))

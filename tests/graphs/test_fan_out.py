@@ -291,6 +291,6 @@ def test_a_flow_whose_answers_are_not_by_readings_is_refused_in_python() -> None
 
 
 def test_a_question_is_not_put_through_two_designs() -> None:
-    said = r"^--fan-out: does not go with --merge: .*; leave out one of --fan-out and --merge"
+    said = r"^--fan-out: does not go with --tries: .*; leave out one of --fan-out and --tries"
     with pytest.raises(InputError, match=said):
         Agent(System(fan_out=True, tries=2, merge="union"))

@@ -50,7 +50,7 @@ def test_option_and_key_of_a_number_make_the_same_system(one):
     value = max(min(VALUES[one.kind], most), least)
     option = one.flag.lstrip("-").replace("-", "_")
     module = one.setting.module
-    on = {module: "union" if module == "merge" else True} if module not in (None, one.name) else {}
+    on = {module: 3 if module == "tries" else True} if module not in (None, one.name) else {}
     others = {"corpus": "C", **on}
     read = read_options(System, {option: value, **others})
     assert read == System.of({one.path: value}).model_copy(update=others)

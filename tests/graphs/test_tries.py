@@ -17,6 +17,7 @@ from branchwise.eval.tasks.registry import TASKS
 from branchwise.graphs import build
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.tries import left_out, merged
+from branchwise.runs.studies.schema import load_study
 from support.chat_server import Answer, Body, say
 from support.corpora.small import FILMS, bm25_corpus
 
@@ -173,25 +174,38 @@ def test_a_list_that_cannot_be_read_is_no_answer(system, chat_server):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("options", "said"),
     [
-        ({"tries": 3}, r"^--tries: has no effect without --merge; add --merge"),
-        ({"merge": "union"}, r"^--merge: has no effect without --tries; add --tries 3"),
+        (["--tries", "3"], "--tries: has no effect without --merge; add --merge union"),
+        (["--merge", "union"], "--merge: has no effect without --tries; add --tries 2"),
     ],
 )
-def test_one_without_the_other_is_refused(type_in, tmp_path: Path, settings, said):
-    with pytest.raises(InputError, match=said):
-        Agent(System(**settings))
-    options = [part for name, value in settings.items() for part in (f"--{name}", value)]
+def test_one_without_the_other_is_refused(type_in, options, said):
     code, _, error = type_in("ask", "Who made Heat?", *options)
     assert code == 2
-    assert said.removeprefix("^") in " ".join(error.split())
+    assert said in " ".join(error.split())
+
+
+def test_tries_without_a_merge_are_refused_in_python():
+    with pytest.raises(InputError, match=r"^--tries: has no effect without --merge; add --merge"):
+        Agent(System(tries=3))
+
+
+def test_a_study_varies_how_many_tries_there_are(tmp_path: Path) -> None:
+    """A factor alone: the merge counts where there are several."""
+    (tmp_path / "study.yaml").write_text(
+        "name: tries\nquestions: q.jsonl\nbase: {merge: union}\nfactors: {tries: [null, 2, 3]}\n"
+    )
+    (tmp_path / "q.jsonl").write_text('{"question": "Who made Heat?", "answers": ["Mann"]}\n')
+    systems = load_study(tmp_path / "study.yaml").systems()
+    made = {(one.system.tries, one.system.merge) for one in systems}
+    assert made == {(2, "union"), (3, "union"), (None, None)}
 
 
 @pytest.mark.parametrize("name", ["ambiguity", "clarification", "clarify", "mdcr"])
 def test_what_one_conversation_does_not_answer_by_branch_is_refused(name):
     system = System(tries=2, merge="union")
-    with pytest.raises(InputError, match=rf"^--merge: {name} is not answered in one conversation"):
+    with pytest.raises(InputError, match=rf"^--tries: {name} is not answered in one conversation"):
         Agent(system, TASKS[name].flow)
 
 
