@@ -220,9 +220,9 @@ def _case(item: AnsweredItem, reading: Conversation) -> _Case:
         targets,
         AnswerStatements(item.question.question, reading),
         _unread(item, reading, targets),
-        _written(reading, targets),
-        _given_before(reading, targets),
-        _tried(reading, targets),
+        _written(reading, gold),
+        _given_before(reading, gold),
+        _tried(reading, gold),
         next((ending.rewritten.seq for ending in reading.endings if ending.rewritten), None),
         {call: asked[name] for call, name in of_call.items()},
         known=reading.events > 0 and item.error is None,
@@ -260,35 +260,38 @@ def _unread(item: AnsweredItem, reading: Conversation, targets: Targets) -> froz
     return _pairs_in(texts, targets)
 
 
-def _written(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
+def _written(reading: Conversation, gold: GoldBranches) -> frozenset[GoldPair]:
     """Gold answers of the agent's own answers, where a node put others in their place."""
-    texts: list[str] = []
+    written = frozenset[GoldPair]()
     for ending in reading.endings:
         if ending.turn and ending.rewritten and ending.turn.finish not in _DECLINED:
             raw = ending.turn.text[-MAX_ANSWERING_CHARS:]
             read = parse_answer(raw, BranchesFormat()).prediction
-            texts += _texts(read.answers) if read else ()
-    return _pairs_in(texts, targets)
+            written |= _right(gold, read.answers) if read else frozenset()
+    return written
 
 
-def _given_before(reading: Conversation, targets: Targets) -> dict[GoldPair, int]:
+def _given_before(reading: Conversation, gold: GoldBranches) -> dict[GoldPair, int]:
     """Gold answers that an answer before the last one had, with the last step that had them."""
     given: dict[GoldPair, int] = {}
     for event in reading.earlier:
         if isinstance(event.body, AnswerRead):
-            texts = _texts(event.body.prediction.branches)
-            given |= dict.fromkeys(_pairs_in(texts, targets), event.seq)
+            right = _right(gold, event.body.prediction.branches)
+            given |= dict.fromkeys(right, event.seq)
     return given
 
 
-def _tried(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
+def _tried(reading: Conversation, gold: GoldBranches) -> frozenset[GoldPair]:
     """Gold answers of any of several tries."""
     reads = [ending.read for ending in reading.endings if ending.stage == TRY and ending.read]
-    return _pairs_in([text for read in reads for text in _texts(read.prediction.branches)], targets)
+    return frozenset().union(*(_right(gold, read.prediction.branches) for read in reads))
 
 
-def _texts(answers: Mapping[str, Iterable[str]]) -> list[str]:
-    return [text for own in answers.values() for text in own]
+def _right(gold: GoldBranches, answers: Mapping[str, Iterable[str]]) -> frozenset[GoldPair]:
+    """What is right in an answer, under the reading that each of its branches stands for."""
+    plain = {name: tuple(texts) for name, texts in answers.items()}
+    matches = branch_matches(gold, plain, align_answers(gold, plain))
+    return frozenset(right.pair for right in matches.right)
 
 
 def _pairs_in(texts: Sequence[str], targets: Targets) -> frozenset[GoldPair]:

@@ -115,7 +115,8 @@ class _Display(ABC):
         """Rate and time left, where `here` have ended since the clock was started."""
         seconds = time.monotonic() - self._began
         rate = here / seconds if seconds > 0 else 0.0
-        pace = f"{rate:,.{0 if rate >= 100 else 1}f} a second"
+        per, unit = (rate, "second") if rate >= 0.1 or not here else (60 * rate, "minute")
+        pace = f"{per:,.{0 if per >= 100 else 1}f} a {unit}"
         return (pace, f"{self._left(here, waiting)} left") if waiting > 0 else (pace,)
 
     def _left(self, here: int, waiting: int) -> str:

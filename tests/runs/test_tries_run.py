@@ -127,6 +127,28 @@ def test_what_a_merge_left_out_was_not_lost_by_the_agent(
 
 
 @pytest.mark.slow
+def test_what_a_try_gave_under_another_reading_was_not_lost_in_the_merge(
+    chat_server: Any, several: Any, tmp_path: Path
+) -> None:
+    later, earlier = "Heat (1995 film)", "Heat (1986 film)"
+    gold = {later: ["Michael Mann"], earlier: ["Burt Reynolds"]}
+    question = {"id": "q", "question": "Who directed Heat?", "answers": gold}
+    (tmp_path / "two.jsonl").write_text(json.dumps(question))
+
+    def confused(body: Body) -> Answer:
+        texts = ["Michael Mann", *(["Burt Reynolds"] if body["seed"] == 11 else [])]
+        return say(json.dumps({"reasoning": "", "answers": {later: texts}}))
+
+    chat_server.play(confused)
+    made = run(str(tmp_path / "two.jsonl"), several, out=tmp_path / "R")
+    reader = made.open()
+    (item,), (row,) = reader.answered_items(), reader.items()
+    (missing,) = attribute(item, reader.events(row.item)).missing
+    reader.close()
+    assert (missing.text, missing.lost_at) == ("Burt Reynolds", None)
+
+
+@pytest.mark.slow
 def test_tries_of_a_run_are_merged_in_another_way_by_its_replay(
     chat_server: Any, several: Any, one_question: str, tmp_path: Path
 ) -> None:

@@ -111,6 +111,13 @@ def test_in_a_pipe_requests_have_a_line_where_they_take_long(in_pipe):
     ]
 
 
+def test_what_is_slow_is_told_by_the_minute(in_pipe):
+    with ScoringProgress() as scoring:
+        for in_pipe.seconds, done in ((0, 0), (240.0, 2)):
+            scoring.requests("judge", done, 14)
+    assert in_pipe.read() == ["asking the judge: 2/14 requests, 0.5 a minute, 24:00 left"]
+
+
 def test_a_run_says_what_is_opened_and_what_is_waited_for(on_terminal):
     gone = Gone()
     with RunProgress(4, 1, gone) as run:
