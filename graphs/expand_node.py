@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -53,6 +54,8 @@ MAX_QUERY_CHARS, MAX_TITLE_CHARS, MAX_ABOUT_CHARS, MAX_ERROR_CHARS = 500, 200, 1
 MAX_FOUND = 40
 """Titles that one search keeps."""
 _AT_ONCE = 32
+_IS_SAID = re.compile(r"[^.]{0,80}?\b(is|was|are|were) (an?|the|one)\b")
+"""Behind a name: what bears it follows."""
 _SENTENCE_END = re.compile(r"(?<=[\w)\"”’][.!?])\s+(?=[\"“‘(]?[^\W\d_a-z])")
 MAX_LISTED = 20
 """Namesakes of one name; readings are fewer."""
@@ -73,7 +76,8 @@ def namesakes(question: str, looked: Iterable[TitleSearch]) -> Mapping[str, Sequ
     return {
         name: of_name[name][:MAX_LISTED]
         for name in whole
-        if not any(names.tells_apart(thing.title, name) for thing in of_name[name])
+        if f"{name} (" not in question
+        and not any(names.tells_apart(thing.title, name) for thing in of_name[name])
     }
 
 
@@ -92,7 +96,7 @@ def expander_message(question: str, listed: Mapping[str, Sequence[FoundTitle]]) 
 def _titles_then_bearers(searches: Sequence[TitleSearch]) -> list[FoundTitle]:
     """Titles of passages; of names that the graph has more bearers of, these too."""
     titles = {
-        thing.title: thing
+        (thing.title, thing.about): thing
         for search in reversed(searches)
         if search.tool != NAMES_TOOL
         for thing in reversed(search.found)
@@ -209,7 +213,8 @@ class TitleSearcher:
         of_title: dict[str, list[Passage]] = {}
         for hit in hits:
             of_title.setdefault(hit.passage.title, []).append(hit.passage)
-        return len(hits), (_titled(names.name_of(title), own) for title, own in of_title.items())
+        found = (_titled(names.name_of(title), own) for title, own in of_title.items())
+        return len(hits), chain.from_iterable(found)
 
     async def _bearers(self, names: QuestionNames, args: Mapping[str, Any]) -> _Found:
         assert self.kg is not None
@@ -232,15 +237,19 @@ def _failed(problem: str) -> TitleSearch:
     return TitleSearch(tool="", args={}, error=_line(problem, MAX_ERROR_CHARS))
 
 
-def _titled(name: str, passages: Sequence[Passage]) -> FoundTitle:
-    """A title of passages, with the first sentence of the one that begins with its name."""
+def _titled(name: str, passages: Sequence[Passage]) -> Iterable[FoundTitle]:
+    """A title of passages, with the first sentence of the one that begins with its name. A bare
+    name may be the title of several things: each passage that says what a thing of it is."""
     words, start = folded(name), 2 * len(name) + 8
-    begins = (
+    begins = [
         passage for passage in passages if folded(passage.text[:start])[: len(words)] == words
-    )
-    lead = next(begins, passages[0])
-    about = _SENTENCE_END.split(lead.text[: 4 * MAX_ABOUT_CHARS].strip(), maxsplit=1)[0]
-    return FoundTitle(lead.id, _line(lead.title, MAX_TITLE_CHARS), name, _line(about))
+    ]
+    leads = begins[:1] or passages[:1]
+    if folded(passages[0].title) == words:
+        leads = [one for one in begins if _IS_SAID.match(one.text, len(name))] or leads
+    for lead in leads:
+        about = _SENTENCE_END.split(lead.text[: 4 * MAX_ABOUT_CHARS].strip(), maxsplit=1)[0]
+        yield FoundTitle(lead.id, _line(lead.title, MAX_TITLE_CHARS), name, _line(about))
 
 
 def _line(text: str, most: int = MAX_ABOUT_CHARS) -> str:
