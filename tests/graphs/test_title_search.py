@@ -106,6 +106,25 @@ async def test_a_search_keeps_each_title_of_a_name_once_with_its_first_sentence(
     )  # fmt: skip
 
 
+async def test_a_bare_title_stands_for_each_thing_that_its_passages_say_it_is() -> None:
+    shelf = Shelf(
+        ("King Kong", "King Kong is a film of 1933. It won."),
+        ("King Kong", "King Kong was shown in Rome. It ran long."),
+        ("King Kong", "King Kong, made anew, was a film of 1976."),
+        ("King Kong (2005 film)", "King Kong is a film by Peter Jackson."),
+    )
+    (search,) = await looked_at(QUESTION, shelf)
+    expected = [
+        ("King Kong", "King Kong is a film of 1933."),
+        ("King Kong", "King Kong, made anew, was a film of 1976."),
+        ("King Kong (2005 film)", "King Kong is a film by Peter Jackson."),
+    ]
+    assert [(one.title, one.about) for one in search.found] == expected
+    listed = namesakes(QUESTION, [search])["King Kong"]
+    assert [(one.title, one.about) for one in listed] == expected
+    assert namesakes("Who directed King Kong (1976 film)?", [search]) == {}
+
+
 async def test_a_question_without_names_is_searched_for_as_it_stands() -> None:
     shelf = Shelf(("King Kong (1933 film)", "x"), ("Who (band)", "x"), ("Heat", "x"))
     (search,) = await looked_at("who directed king kong", shelf)
