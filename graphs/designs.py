@@ -53,7 +53,7 @@ def designed(flow: Flow, system: System, words: SettingNames = FLAGS) -> Flow:
 
 
 @dataclass(frozen=True)
-class Tries:
+class SeveralTries:
     """Several conversations about a question and their merge, as a graph's builder."""
 
     flow: Flow
@@ -106,6 +106,6 @@ def _fan_out(flow: Flow, system: System) -> Flow:
 
 
 DESIGNS: Mapping[str, Callable[[Flow, System], Flow]] = MappingProxyType(
-    {"fan_out": _fan_out, "tries": lambda flow, system: Tries(flow, system).wrapped()}
+    {"fan_out": _fan_out, "tries": lambda flow, system: SeveralTries(flow, system).wrapped()}
 )
 """By the setting that asks for it, the flow around a flow."""

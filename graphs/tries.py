@@ -21,7 +21,7 @@ from branchwise.agents.answer import UNREADABLE
 from branchwise.agents.prediction import MAX_BRANCHES, MAX_ENTITIES, Prediction, distinct
 from branchwise.base.normalise import normalise
 from branchwise.base.text import one_line
-from branchwise.graphs.designs import MERGE_PROMPT, Tries
+from branchwise.graphs.designs import MERGE_PROMPT, SeveralTries
 from branchwise.graphs.flows import GraphParts
 from branchwise.graphs.reduce import StateUpdate
 from branchwise.graphs.stage import (
@@ -100,7 +100,7 @@ def left_out(tried: Sequence[Prediction], kept: Prediction) -> tuple[str, ...]:
     return tuple(t for t in texts_of(merged(tried).answers) if normalise(t) not in known)
 
 
-def build_tries(tries: Tries, parts: GraphParts) -> "AgentGraph":
+def build_tries(tries: SeveralTries, parts: GraphParts) -> "AgentGraph":
     """Compile `START -> a node for each try -> merge -> END`."""
     graph: StateGraph[TriesState, ItemContext, Any, Any] = StateGraph(TriesState)
 

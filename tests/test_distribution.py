@@ -133,7 +133,7 @@ def test_a_light_install_runs_the_demo_and_what_it_says_to_type_next(run, light,
     )
     assert alias == ["alias", f"branchwise={shlex.join((str(light), *BRANCHWISE))}"]
     assert "never retrieved" in run(*BRANCHWISE, *errors[1:], here="here").stdout
-    assert "Lower Weirthwaite" in run(*BRANCHWISE, *trace[1:], "--print", here="here").stdout
+    assert "Reckless Marten" in run(*BRANCHWISE, *trace[1:], "--print", here="here").stdout
     origin = run(
         "-c", "import branchwise, branchwise.kg as kg; print(branchwise.__file__, kg.__file__)"
     )

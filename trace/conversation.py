@@ -54,7 +54,7 @@ class ToolCall(NamedTuple):
     reading: str = ""
 
 
-class Ending(NamedTuple):
+class LastWords(NamedTuple):
     """How a conversation ended: its `stage` ("": the item is a single one); the agent's last turn,
     before any repair; the last node's event that put another text in the place of what it answered;
     and the event of how that was read."""
@@ -83,7 +83,7 @@ class Conversation:
     budget: Event | None = None
     events: int = 0
     modules: tuple[Event, ...] = ()
-    endings: tuple[Ending, ...] = ()
+    endings: tuple[LastWords, ...] = ()
     earlier: tuple[Event, ...] = ()
 
 
@@ -113,7 +113,7 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
     """Read a trace once, whatever it was written by: what is not there is left out."""
     turns, tokens, count = [_Turn()], 0, 0
     last: dict[str, Event] = {}
-    endings, ending = list[Ending](), Ending()
+    endings, ending = list[LastWords](), LastWords()
     modules: list[Event] = []
     earlier: list[Event] = []
     for event in events:
@@ -139,7 +139,7 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
                         turn.changes[message.of or 0].append(Change(event.seq, message))
             case Model(is_repair=False):
                 turns.append(_Turn(len(body.calls), tokens))
-                ending = Ending(ending.stage, body)
+                ending = LastWords(ending.stage, body)
             case ContextTrimmed():
                 turn.omitted = body.omitted
             case Start() | BudgetSpent():
@@ -148,10 +148,10 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
                 about = body.option if body.name == READING else ""
                 turns.append(_Turn(tokens=tokens, reading=about))
                 endings.append(ending)
-                ending = Ending(body.name)
+                ending = LastWords(body.name)
             case StageEnded():
                 endings.append(ending)
-                ending = Ending()
+                ending = LastWords()
             case AnswerRead():
                 last[body.KIND] = event
                 ending = ending._replace(answer=event)

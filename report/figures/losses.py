@@ -199,9 +199,11 @@ _LOOKS: tuple[dict[str, Any], ...] = tuple(
         (BLUE, None),
         (SKY, "/////"),
         (PURPLE, "xxxxx"),
+        ("white", "-----"),
         (ORANGE, None),
         (YELLOW, "||||||"),
         ("lightgrey", "....."),
+        (SKY, "ooooo"),
         ("white", "+++++"),
         (VERMILION, "\\\\\\\\\\"),
         ("dimgrey", None),
@@ -209,7 +211,7 @@ _LOOKS: tuple[dict[str, Any], ...] = tuple(
     )
 )
 _LABELLED = 0.08
-_DARK = (0, 8)
+_DARK = (0, 10)
 _LABEL: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 6}
 _ON_DARK: dict[str, Any] = {"color": "white"}
 _BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}

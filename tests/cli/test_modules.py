@@ -83,7 +83,7 @@ def test_run_keeps_modules_and_roles_and_resume_takes_them_elsewhere(
     reader.close()
     assert system["expand"] is system["extract"] is True
     assert system["roles"] == {
-        **{"expander": small, "extractor": None, "matcher": None, "judge": None}
+        **{"expander": small, "extractor": None, "checker": None, "matcher": None, "judge": None}
     }
     assert set(row.outcome["usage"]) == {"agent", "expander", "extractor"}
     code, _, err = type_in(

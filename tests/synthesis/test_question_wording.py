@@ -122,6 +122,7 @@ def test_what_was_so_before_is_read_in_one_way(changed, monkeypatch):
     folder, facts = changed
     every = world_schema().former.keys()
     monkeypatch.setattr(generate, "_FORMER", 1.0)
+    monkeypatch.setattr(generate, "_FORMER_TRIES", 20_000)
     asked = [q for q in questions_of(folder, facts, 60) if every & relations_of(q)]
     assert len(asked) == 60
     read_back(with_words(asked, facts), facts)
