@@ -80,8 +80,8 @@ def _adding(module: str, words: SettingNames) -> str:
     if getattr(DEFAULT_SYSTEM, module) is False:
         return words.add(module)
     bounds = System.model_fields[module].metadata
-    least = next((bound.ge for bound in bounds if isinstance(bound, Ge)), 0)
-    return words.add(module, str(max(1, least)))
+    least = (str(bound.ge) for bound in bounds if isinstance(bound, Ge) and bound.ge != 0)
+    return words.add(module, next(least, "1"))
 
 
 def check_search(
