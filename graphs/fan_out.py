@@ -3,13 +3,14 @@
 The lead is query expansion: it lists the question's readings. Each is asked in a conversation of
 its own (`graphs/stage.py`), which knows no other, with all turns of the budget and an equal part of
 the calls and of the tokens that are left, so that what one reading may spend does not depend on the
-others. Their answers are merged under the readings' names, whatever branches they wrote. A question
-of which the lead lists fewer than two readings is asked plainly.
+others. Their answers are merged under the readings' names: the lead's, or what a sub-agent calls
+its reading once it has read of it (`called`). A question of which the lead lists fewer than two
+readings is asked plainly.
 """
 
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -27,6 +28,7 @@ from branchwise.graphs.flows import Flow, GraphParts
 from branchwise.graphs.reduce import StateUpdate
 from branchwise.graphs.stage import StageGraph, StageRead, how_read, texts_of
 from branchwise.graphs.state import AgentState, ItemContext, Spent
+from branchwise.trace.conversation import called
 from branchwise.trace.events import READING, AnswerRead, Expansion
 from branchwise.trace.parts import Predicted
 
@@ -151,10 +153,20 @@ def _ask_reading(stage: StageGraph) -> Any:
             )
             ended.tell(answers=ended.texts)
         cited = texts_of(ended.prediction.citations)
-        found = {"name": asked["name"], "answers": ended.texts, "citations": cited}
+        name = called(asked["name"], ended.prediction.answers)
+        found = {"name": name, "answers": ended.texts, "citations": cited}
         return {"answered": [found | ended.adds]}
 
     return ask_reading
+
+
+def _joined(named: Iterable[tuple[str, Sequence[str]]]) -> dict[str, tuple[str, ...]]:
+    """Texts by name, each once. A lead may list one thing twice, and it is called the same then."""
+    texts: dict[str, dict[str, None]] = {}
+    for name, own in named:
+        if own:
+            texts.setdefault(name, {}).update(dict.fromkeys(own))
+    return {name: tuple(own) for name, own in texts.items()}
 
 
 async def _merge(state: FanOutState, runtime: Runtime[ItemContext]) -> StateUpdate:
@@ -164,8 +176,8 @@ async def _merge(state: FanOutState, runtime: Runtime[ItemContext]) -> StateUpda
     reads = [read for one in answered for read in one["reads"]]
     how, problem = how_read(reads, is_lost=all(read["how"] == UNREADABLE for read in reads))
     prediction = Prediction(
-        answers={one["name"]: one["answers"] for one in answered if one["answers"]},
-        citations={one["name"]: one["citations"] for one in answered if one["citations"]},
+        answers=_joined((one["name"], one["answers"]) for one in answered),
+        citations=_joined((one["name"], one["citations"]) for one in answered),
     )
     predicted = Predicted.read(prediction.model_dump(mode="json"))
     context.event(AnswerRead(how=how, problem=problem, prediction=predicted))

@@ -109,9 +109,17 @@ class _Turn:
         self.results[max(self.calls, *self.results) + 1 if taken else result.of] = (step, result)
 
 
+def called(reading: str, answers: Iterable[str]) -> str:
+    """What a sub-agent's answer calls its reading. It knows more of it than who listed it did: its
+    one key, where that is the reading's name with words of its own in brackets."""
+    (key, *others) = [*answers] or [""]
+    is_own = not others and key.endswith(")") and key.startswith(f"{reading.partition(' (')[0]} (")
+    return key if is_own else reading
+
+
 def read_conversation(events: Iterable[Event]) -> Conversation:
     """Read a trace once, whatever it was written by: what is not there is left out."""
-    turns, tokens, count = [_Turn()], 0, 0
+    turns, tokens, count, began = [_Turn()], 0, 0, _Turn()
     last: dict[str, Event] = {}
     endings, ending = list[LastWords](), LastWords()
     modules: list[Event] = []
@@ -146,13 +154,16 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
                 last.setdefault(body.KIND, event)
             case Stage():
                 about = body.option if body.name == READING else ""
-                turns.append(_Turn(tokens=tokens, reading=about))
+                began = _Turn(tokens=tokens, reading=about)
+                turns.append(began)
                 endings.append(ending)
                 ending = LastWords(body.name)
             case StageEnded():
                 endings.append(ending)
                 ending = LastWords()
             case AnswerRead():
+                if ending.stage == READING:
+                    began.reading = called(began.reading or "", body.prediction.branches)
                 last[body.KIND] = event
                 ending = ending._replace(answer=event)
     endings.append(ending)

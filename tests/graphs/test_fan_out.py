@@ -168,6 +168,28 @@ async def test_branches_of_a_sub_agent_are_united_and_a_reading_without_answers_
     assert (outcome.how, outcome.problem) == ("strict", None)
 
 
+@pytest.mark.parametrize(
+    ("later", "earlier", "expected"),
+    [
+        ("Heat (film of 1995)", "mine", {"Heat (film of 1995)": ("Mann",), EARLIER: ("Richards",)}),
+        ("Heat (film)", "Heat (film)", {"Heat (film)": ("Mann", "Richards")}),
+        ("Ronin (film)", "Heat", {LATER: ("Mann",), EARLIER: ("Richards",)}),
+    ],
+)
+async def test_a_sub_agent_tells_its_reading_apart_in_its_own_words(
+    later: str, earlier: str, expected: dict[str, tuple[str, ...]], chat_server: Any, system: System
+) -> None:
+    """The same name with other brackets; readings that come to one name are one."""
+
+    def named(body: Body) -> Answer:
+        is_later = reading_of(body) == LATER
+        return answers(**({later: ["Mann"]} if is_later else {earlier: ["Richards"]}))
+
+    chat_server.play(by_role(expander=LEAD, agent=named))
+    outcome, _ = await outcome_of(system)
+    assert outcome.prediction.answers == expected
+
+
 @pytest.mark.parametrize("lost", [{EARLIER}, {LATER, EARLIER}])
 async def test_what_cannot_be_read_is_an_empty_reading_and_fails_the_item_if_nothing_can(
     chat_server: Any, system: System, lost: set[str]

@@ -120,6 +120,27 @@ def test_what_another_reading_retrieved_was_not_retrieved_for_this_one(ask: Any)
     assert labels[UNLISTED] == labels[LATER] == ("incomplete_extraction", "missing_branch")
 
 
+def test_what_was_retrieved_counts_for_the_name_that_the_sub_agent_gives(
+    chat_server: Any, make_system: Any, tmp_path: Path
+) -> None:
+    """The lead's name is aligned with no branch: it read no year."""
+    vague = "Who directed Heat (a crime story)?"
+
+    def agent(body: Body) -> Answer:
+        if LINES[EARLIER] in user_of(body):
+            return found("Burt Reynolds")
+        if turn_of(body) == 0:
+            return MANN
+        return say(json.dumps({"reasoning": "", "answers": {LATER: ["Somebody"]}}))
+
+    lead = say(f"{vague}\n{LINES[EARLIER]}")
+    chat_server.play(by_role(expander=lead, agent=agent))
+    (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))
+    system = make_system().model_copy(update={"fan_out": True, "k": 1})
+    made = run(str(tmp_path / "q.jsonl"), system, out=tmp_path / "R")
+    assert missing(made)["Michael Mann"] == ("incorrect_reasoning", "agent", [4])
+
+
 def test_an_answer_in_a_text_that_could_not_be_read_was_lost_there_in_any_conversation(
     ask: Any,
 ) -> None:
