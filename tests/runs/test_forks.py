@@ -44,8 +44,8 @@ BOTH = {"expand": True, "extract": True}
 @pytest.mark.long
 @pytest.mark.parametrize(
     "modules",
-    [BOTH, {**BOTH, "extract_by": "passage"}, {}, {"compact": 1000}],
-    ids=["both", "extraction by passage", "none", "compaction"],
+    [BOTH, {**BOTH, "extract_by": "passage"}, {"compact": 1000}],
+    ids=["both", "extraction by passage", "compaction alone"],
 )
 def test_every_step_of_every_item_goes_on_as_the_parent_did(modules, parent, chat_server, tmp_path):
     path = parent(**modules)

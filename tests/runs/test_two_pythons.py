@@ -16,7 +16,7 @@ import pytest
 pytestmark = [pytest.mark.usefixtures("process"), pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
-SEEDS = (1, 7, 23)
+SEEDS = (1, 7)
 WORLD_FILES = ("corpus.jsonl", "kg.nt.gz", "names.jsonl", "world.json", "questions.jsonl")
 STUDY = """\
 name: both
