@@ -1,12 +1,10 @@
 """`branchwise mdcr`: what people and programs are told, and a writer that is interrupted."""
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from typer.testing import CliRunner
 
 from branchwise.cli import app
 from support.chat_server import fail, say
+from support.runs.killing import Killer
 
 WORKED = Path(__file__).parents[2] / "examples" / "benchmarks" / "mdcr-worked.json"
 SMALL = ("--documents", "6", "--groups", "2", "--scenarios", "6")
@@ -212,38 +211,23 @@ def test_a_reply_that_did_not_come_leaves_the_grammars_words(chat_server, writer
     assert by_writer | {"about": None} == by_grammar | {"about": None}
 
 
-class Killer:
-    """Kills the process that asks when the sixth request arrives, before it is answered."""
-
-    def __init__(self):
-        self.process = None
-        self.log = []
-        self.started = threading.Event()
-
-    def __call__(self, body):
-        self.started.wait()
-        self.log.append(body["messages"][-1]["content"])
-        if len(self.log) == 6:
-            os.kill(self.process.pid, signal.SIGKILL)
-        return reworded(body)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("process")
 def test_a_killed_command_goes_on_and_asks_nothing_twice(chat_server, writer, tmp_path):
-    killer = Killer()
+    killer = Killer(lambda body, _: reworded(body))
     chat_server.play(killer)
     out = tmp_path / "m.json"
     words = ["mdcr", "generate", *SMALL, "--out", str(out), "--concurrency", "1", *writer]
-    killer.process = subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "branchwise", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    killer.started.set()
-    killer.process.communicate()
-    assert killer.process.returncode == -signal.SIGKILL
+    killer.aim(process, 6)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
     assert not out.exists()
-    asked = killer.log[:5]
+    asked = [body["messages"][-1]["content"] for body in killer.requests[:5]]
     again = typed(*words[1:]).output
     assert "replies of the writer: 7 new, 5 kept" in again
-    assert not set(asked) & set(killer.log[6:])
+    later = [body["messages"][-1]["content"] for body in killer.requests[6:]]
+    assert not set(asked) & set(later)
     assert len(json.loads(out.read_text())["scenarios"]) == 6

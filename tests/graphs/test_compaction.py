@@ -33,7 +33,7 @@ from branchwise.trace.events import Compacted
 from support.chat_server import call, say
 from support.corpora.small import bm25_corpus
 
-IDLE = "The reels were lost for a long time, and nobody looked for them until much later."
+IDLE = "The reels were lost for years before anyone went looking for them in the vault."
 HEAT = f"Heat is a film. {IDLE} Michael Mann directed the film Heat. {IDLE}"
 KONG = f"King Kong is large. {IDLE}"
 NOTE = "[compacted to titles and sentences; open_passages shows a passage whole]"

@@ -217,7 +217,7 @@ def test_a_stage_that_ended_is_as_its_nodes_left_it() -> None:
     said = [message.text for message in ended.state["messages"]]
     assert said == ["be good", "who?", "which one?", "a", "", "r", ""]
     assert [m.type for m in ended.state["messages"]][:4] == ["system", "human", "ai", "human"]
-    # Three replies of 11 tokens; a repair is no turn.
+    # Three replies of 11 tokens; a repair does not count as a turn.
     assert ended.state["spent"] == Spent(turns=2, calls=1, tokens=33)
     assert ledger.record()["agent"]["calls"] == 3
     assert ended.state["evidence"] == ["p1"]

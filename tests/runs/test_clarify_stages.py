@@ -1,9 +1,7 @@
 """Stages as conversations of one item: order, budget, a kill in each of them, studies of them."""
 
 import json
-import os
 import signal
-import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from support.runs.clarifying import (
     stage_of,
     write_questions,
 )
+from support.runs.killing import Killer
 
 
 @pytest.fixture
@@ -154,29 +153,6 @@ def test_only_so_many_options_are_answered(chat_server, make_system, one_questio
     assert found["answer_count"] == MAX_OPTIONS
 
 
-class Killer:
-    """Answers requests and kills the process that sends the second one of each life."""
-
-    def __init__(self) -> None:
-        self.process: Any = None
-        self.left: int | None = None
-        self.log: list[str] = []
-        self.started = threading.Event()
-
-    def aim(self, process: Any, requests: int | None) -> None:
-        self.process, self.left = process, requests
-        self.started.set()
-
-    def __call__(self, body: Body) -> Answer:
-        self.started.wait()
-        self.log.append(json.dumps(body["messages"]))
-        if self.left is not None:
-            self.left -= 1
-            if self.left == 0:
-                os.kill(self.process.pid, signal.SIGKILL)
-        return searching(body)
-
-
 def recorded(path: Path) -> int:
     reader = open_run(path)
     found = reader.items_with_status(("pending", "running", "done"))
@@ -198,7 +174,7 @@ def test_a_run_killed_in_each_stage_asks_nothing_twice(
     sent = len(chat_server.requests)
     assert sent == 8  # answers, detection, question, one option: two turns each
 
-    killer, path = Killer(), tmp_path / "R"
+    killer, path = Killer(lambda body, _: searching(body)), tmp_path / "R"
     chat_server.play(killer)
     command: list[Any] = [
         *("run", "--questions", one_question, "--task", "clarify", "--out", path),
@@ -218,8 +194,8 @@ def test_a_run_killed_in_each_stage_asks_nothing_twice(
         command = ["resume", path]
     assert kills == list(range(1, sent))
     # Each request came once, and once more where the process was killed at it.
-    assert len(set(killer.log)) == sent
-    assert len(killer.log) == sent + len(kills)
+    assert len({json.dumps(body["messages"]) for body in killer.requests}) == sent
+    assert len(killer.requests) == sent + len(kills)
     assert deeds(path) == deeds(whole.path)
     assert score(path).aggregates["all"]["answer_recall"].mean == 1 / 2
 

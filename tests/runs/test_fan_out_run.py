@@ -1,9 +1,7 @@
 """Runs with a sub-agent for each reading: traces, labels, replays, kills and refusals."""
 
 import json
-import os
 import signal
-import threading
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +14,12 @@ from branchwise.base.errors import InputError
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.runs.store import open_run
-from branchwise.trace.conversation import left_before
 from branchwise.ui.traces.plain import item_lines
 from branchwise.ui.traces.runs import RunView
 from support.by_role import by_role, role_of, turn_of, user_of
 from support.chat_server import Answer, Body, call, context_length, digest, say
-from support.runs.forked import asked_for, fork_of, plain, read, step_of, steps_of
+from support.runs.forked import fork_of, goes_on_from_every_step, read, step_of
+from support.runs.killing import Killer
 from support.runs.told import told
 
 LATER, EARLIER, UNLISTED = "Heat (1995 film)", "Heat (1986 film)", "Heat (2013 film)"
@@ -183,14 +181,7 @@ def test_a_fork_at_any_step_goes_on_as_the_parent_did(
     (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))
     system = make_system().model_copy(update={"fan_out": True, "k": 1})
     path = run(str(tmp_path / "q.jsonl"), system, out=tmp_path / "R").path
-    row, events = read(path)
-    for place, event in enumerate(events):
-        sent = len(chat_server.requests)
-        forked, trace = fork_of(path, "q", event.seq, tmp_path / str(event.seq))
-        assert steps_of(trace) == steps_of(events), (event.seq, event.kind)
-        assert plain(forked.outcome) == plain(row.outcome), (event.seq, event.kind)
-        behind = events[len(left_before(events, place)) :]
-        assert len(chat_server.requests) - sent == asked_for(behind), (event.seq, event.kind)
+    goes_on_from_every_step(path, chat_server, tmp_path)
 
 
 def test_a_fork_may_change_what_the_lead_listed(ask: Any, tmp_path: Path) -> None:
@@ -251,29 +242,11 @@ def test_a_replay_has_the_same_trace_and_scores(ask: Any, chat_server: Any, tmp_
     assert score(again).to_json() == score(made).to_json()
 
 
-class Killer:
-    """Answers requests, numbers its replies in their usage, and kills at the chosen request."""
-
-    def __init__(self) -> None:
-        self.process: Any = None
-        self.left: int | None = None
-        self.log: list[str] = []
-        self.started = threading.Event()
-
-    def aim(self, process: Any, requests: int | None) -> None:
-        self.process, self.left = process, requests
-        self.started.set()
-
-    def __call__(self, body: Body) -> Answer:
-        self.started.wait()
-        usage = {"completion_tokens_details": {"reasoning_tokens": len(self.log)}}
-        self.log.append(digest(body))
-        if self.left is not None:
-            self.left -= 1
-            if self.left == 0:
-                os.kill(self.process.pid, signal.SIGKILL)
-        tokens = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
-        return replace(searching(body), usage={**tokens, **usage})
+def numbered(body: Body, number: int) -> Answer:
+    """The script's answer with its number in its usage."""
+    usage = {"completion_tokens_details": {"reasoning_tokens": number}}
+    tokens = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
+    return replace(searching(body), usage={**tokens, **usage})
 
 
 def recorded(path: Path, log: list[str]) -> set[str]:
@@ -296,7 +269,7 @@ def test_a_run_killed_among_conversations_asks_for_nothing_twice(
     chat_server: Any, make_system: Any, start: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))
-    killer, path = Killer(), tmp_path / "R"
+    killer, path = Killer(numbered), tmp_path / "R"
     chat_server.play(killer)
     system = make_system()
     command: list[Any] = [
@@ -310,13 +283,14 @@ def test_a_run_killed_among_conversations_asks_for_nothing_twice(
         killer.aim(process, moment)
         code = process.wait()
         assert code == (0 if moment is None else -signal.SIGKILL), process.stderr.read()
-        kills.append((len(killer.log), recorded(path, killer.log)))
+        log = [digest(body) for body in killer.requests]
+        kills.append((len(log), recorded(path, log)))
         command = ["resume", path]
     for sent, kept in kills[:-1]:
-        assert not kept & set(killer.log[sent:])
+        assert not kept & set(log[sent:])
     # The lead, and three turns of each reading; of these, two are on their way at a time.
-    assert len(set(killer.log)) == 1 + 2 * 3
-    assert len(killer.log) <= 1 + 2 * 3 + 1 + 2 + 2
+    assert len(set(log)) == 1 + 2 * 3
+    assert len(log) <= 1 + 2 * 3 + 1 + 2 + 2
     reader = open_run(path)
     (row,) = reader.items()
     kinds = Counter(event.kind for event in reader.events(row.item))

@@ -6,9 +6,7 @@ again. benchmarks/kills.py kills runs, and all else, at any moment, a thousand t
 """
 
 import json
-import os
 import signal
-import threading
 from collections import Counter
 from dataclasses import replace
 
@@ -17,6 +15,7 @@ import pytest
 from branchwise import score
 from branchwise.runs.store import open_run
 from support.chat_server import call, say
+from support.runs.killing import Killer
 
 pytestmark = pytest.mark.usefixtures("process")
 
@@ -25,33 +24,19 @@ QUESTIONS, CONCURRENCY = 60, 6
 MOMENTS = (1, 6, 9, 40, 2, 33)
 
 
-class Killer:
-    """Answers requests and kills the process that sends them at the chosen one."""
+def searching(body, _):
+    """Searches twice, then answers."""
+    turn = asked_in(body)[1]
+    if turn < 2:
+        usage = {"prompt_tokens": 2000, "completion_tokens": 1}
+        return replace(call("local_retriever", query=f"Heat {turn}"), usage=usage)
+    return say(json.dumps({"answers": {"default": [asked_in(body)[0][:20]]}}))
 
-    def __init__(self) -> None:
-        self.process = None
-        self.left = None
-        self.log = []
-        self.started = threading.Event()
 
-    def aim(self, process, requests):
-        """Kill `process` when it has sent this many requests (never where None)."""
-        self.process, self.left = process, requests
-        self.started.set()
-
-    def __call__(self, body):
-        self.started.wait()
-        question = next(m["content"] for m in body["messages"] if m["role"] == "user").strip()
-        turn = sum(m["role"] == "assistant" for m in body["messages"])
-        self.log.append((question, turn))
-        if self.left is not None:
-            self.left -= 1
-            if self.left == 0:
-                os.kill(self.process.pid, signal.SIGKILL)
-        if turn < 2:
-            usage = {"prompt_tokens": 2000, "completion_tokens": 1}
-            return replace(call("local_retriever", query=f"Heat {turn}"), usage=usage)
-        return say(json.dumps({"answers": {"default": [question[:20]]}}))
+def asked_in(body):
+    """(question, turn) of a request."""
+    question = next(m["content"] for m in body["messages"] if m["role"] == "user").strip()
+    return question, sum(m["role"] == "assistant" for m in body["messages"])
 
 
 def recorded_requests(path):
@@ -70,7 +55,7 @@ def test_a_run_killed_again_and_again_ends_whole(
     options, chat_server, corpus, question_file, tmp_path, start
 ):
     path = tmp_path / "run"
-    killer = Killer()
+    killer = Killer(searching)
     chat_server.play(killer)
     command = [
         *("run", "--questions", question_file(QUESTIONS), "--corpus", corpus, "--out", path),
@@ -83,16 +68,17 @@ def test_a_run_killed_again_and_again_ends_whole(
         process = start(*command)
         killer.aim(process, moment)
         assert process.wait() == -signal.SIGKILL, process.stderr.read()
-        kills.append((len(killer.log), recorded_requests(path)))
+        kills.append((len(killer.requests), recorded_requests(path)))
         command = ["resume", path, "--concurrency", CONCURRENCY]
     last = start(*command)
     killer.aim(last, None)
     assert last.wait() == 0, last.stderr.read()
 
+    sent_in_all = [asked_in(body) for body in killer.requests]
     for sent, recorded in kills:
-        assert not recorded & set(killer.log[sent:])
-    assert len(set(killer.log)) == 3 * QUESTIONS
-    assert len(killer.log) - 3 * QUESTIONS <= len(MOMENTS) * CONCURRENCY
+        assert not recorded & set(sent_in_all[sent:])
+    assert len(set(sent_in_all)) == 3 * QUESTIONS
+    assert len(sent_in_all) - 3 * QUESTIONS <= len(MOMENTS) * CONCURRENCY
     assert kills[-1][1], "the kills must hit a run that had got somewhere"
     reader = open_run(path)
     assert reader.progress() == {"total": QUESTIONS, "done": QUESTIONS, "failed": 0, "pending": 0}

@@ -5,10 +5,8 @@ sent. The server itself kills the process that asks it, on the arrival of a requ
 """
 
 import json
-import os
 import random
 import signal
-import threading
 from collections import Counter
 from dataclasses import replace
 
@@ -18,6 +16,7 @@ from branchwise.runs.store import open_run
 from support.by_role import passage_of, passages_of, role_of, turn_of
 from support.chat_server import call, digest, say
 from support.corpora.small import bm25_corpus
+from support.runs.killing import Killer
 
 pytestmark = pytest.mark.usefixtures("process")
 
@@ -27,37 +26,17 @@ SHARED = {"passage": 0, "search": 2}
 """Requests about several passages, of no use: each passage is asked about alone after them."""
 
 
-class Numbered:
-    """Answers requests, each with its number, and kills the process at the chosen one."""
-
-    def __init__(self) -> None:
-        self.process = None
-        self.left = None
-        self.log = []
-        self.started = threading.Event()
-
-    def aim(self, process, requests):
-        """Kill `process` when it has sent this many requests (never where None)."""
-        self.process, self.left = process, requests
-        self.started.set()
-
-    def __call__(self, body):
-        self.started.wait()
-        number = f"(number {len(self.log)})"
-        self.log.append(digest(body))
-        if self.left is not None:
-            self.left -= 1
-            if self.left == 0:
-                os.kill(self.process.pid, signal.SIGKILL)
-        role = role_of(body)
-        if role == "expander":
-            return say(f"Who directed Heat (1995 film)?\nWho directed Heat (1986 film)?\n{number}")
-        if role == "extractor":
-            alone = len(passages_of(body)) == 1
-            return say(f"{passage_of(body)[1]}\n{number}" if alone else number)
-        if turn_of(body) == 0:
-            return replace(call("local_retriever", query="Heat film"), content=number)
-        return say(json.dumps({"reasoning": number, "answers": {"default": ["Mann"]}}))
+def numbered(body, place):
+    """Replies that hold their number."""
+    number, role = f"(number {place})", role_of(body)
+    if role == "expander":
+        return say(f"Who directed Heat (1995 film)?\nWho directed Heat (1986 film)?\n{number}")
+    if role == "extractor":
+        alone = len(passages_of(body)) == 1
+        return say(f"{passage_of(body)[1]}\n{number}" if alone else number)
+    if turn_of(body) == 0:
+        return replace(call("local_retriever", query="Heat film"), content=number)
+    return say(json.dumps({"reasoning": number, "answers": {"default": ["Mann"]}}))
 
 
 def recorded_requests(path, log):
@@ -94,7 +73,7 @@ def test_a_run_killed_in_the_middle_of_extractions_asks_for_nothing_twice(
 ):
     path = tmp_path / "run"
     moments = random.Random(4)
-    script = Numbered()
+    script = Killer(numbered)
     chat_server.play(script)
     command = [
         *("run", "--questions", question_file(QUESTIONS), "--corpus", heat_corpus, "--k", PASSAGES),
@@ -107,19 +86,20 @@ def test_a_run_killed_in_the_middle_of_extractions_asks_for_nothing_twice(
         process = start(*command)
         script.aim(process, moments.randint(38, 50))
         assert process.wait() == -signal.SIGKILL, process.stderr.read()
-        recorded, extracted = recorded_requests(path, script.log)
-        kills.append((len(script.log), recorded))
+        recorded, extracted = recorded_requests(path, list(map(digest, script.requests)))
+        kills.append((len(script.requests), recorded))
         partly += [count for count in extracted if 0 < count < PASSAGES]
         command = ["resume", path, "--concurrency", CONCURRENCY]
     last = start(*command)
     script.aim(last, None)
     assert last.wait() == 0, last.stderr.read()
 
+    log = list(map(digest, script.requests))
     for sent, recorded in kills:
         assert recorded
-        assert not recorded & set(script.log[sent:])
+        assert not recorded & set(log[sent:])
     assert partly, "the kills must hit extractions that had got somewhere"
-    assert len(set(script.log)) == QUESTIONS * (PASSAGES + SHARED[by] + 3)
+    assert len(set(log)) == QUESTIONS * (PASSAGES + SHARED[by] + 3)
     reader = open_run(path)
     assert reader.progress() == {"total": QUESTIONS, "done": QUESTIONS, "failed": 0, "pending": 0}
     for row in reader.items():
@@ -140,37 +120,30 @@ def test_a_run_killed_at_each_request_asks_for_nothing_twice_that_was_checked(
 ):
     """Each process is killed when its second request arrives: a search, an answer, its check, the
     next answer and its check are sent once, and once more where the kill met them."""
-    path, server, log = tmp_path / "run", chat_server, []
-    process, sent = None, 0
-    started = threading.Event()
 
-    def script(body):
-        nonlocal sent
-        started.wait()
-        role, turn = role_of(body), turn_of(body)
-        log.append((role, turn))
-        sent += 1
-        if sent == 2:
-            os.kill(process.pid, signal.SIGKILL)
-        if role == "checker":
+    def script(body, _):
+        turn = turn_of(body)
+        if role_of(body) == "checker":
             return say("COMPLETE" if "second" in body["messages"][1]["content"] else "MISSING: it")
         if turn == 0:
             return call("local_retriever", query="Heat film")
         given = ["first"] if turn == 1 else ["first", "second"]
         return say(json.dumps({"reasoning": "r", "answers": {"default": given}}))
 
-    server.play(script)
+    path, killer = tmp_path / "run", Killer(script)
+    chat_server.play(killer)
     command = [
         *("run", "--questions", question_file(1), "--corpus", heat_corpus, "--k", 3),
-        *("--model", f"openai:scripted@{server.url}", "--check", 2, "--out", path),
+        *("--model", f"openai:scripted@{chat_server.url}", "--check", 2, "--out", path),
     ]
     for number in range(5):
-        started.clear()
-        process, sent = start(*command), 0
-        started.set()
+        killer.started.clear()
+        process = start(*command)
+        killer.aim(process, 2)
         assert process.wait() == (-signal.SIGKILL if number < 4 else 0), process.stderr.read()
         command = ["resume", path]
     requests = [("agent", 0), ("agent", 1), ("checker", 0), ("agent", 2), ("checker", 0)]
+    log = [(role_of(body), turn_of(body)) for body in killer.requests]
     assert log == [requests[0], *(one for request in requests[1:] for one in (request, request))]
     reader = open_run(path)
     (row,) = reader.items()

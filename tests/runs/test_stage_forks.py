@@ -10,7 +10,6 @@ import pytest
 from branchwise import resume, run
 from branchwise.base.errors import InputError
 from branchwise.runs.forks import Changes, editable, make_fork
-from branchwise.trace.conversation import left_before
 from branchwise.ui.trace_app.forking import plan_fork
 from branchwise.ui.traces.comparison import compare
 from branchwise.ui.traces.plain import item_lines
@@ -25,7 +24,7 @@ from support.runs.clarifying import (
     stage_of,
     write_questions,
 )
-from support.runs.forked import asked_for, fork_of, plain, read, step_of, steps_of
+from support.runs.forked import fork_of, goes_on_from_every_step, plain, read, step_of, steps_of
 
 pytestmark = pytest.mark.slow
 
@@ -81,16 +80,10 @@ def test_every_step_goes_on_as_the_parent_did(
     protocol, task, script, modules, is_replayed, parent, chat_server, tmp_path
 ):
     path = parent(script, protocol, task, **modules)
-    row, events = read(path)
+    asked = set(chat_server.counts)
     changes = {"model": f"replay:{path}"} if is_replayed else {}
-    for place, event in enumerate(events):
-        before, sent = Counter(chat_server.counts), len(chat_server.requests)
-        forked, trace = fork_of(path, "q1", event.seq, tmp_path / str(event.seq), **changes)
-        assert steps_of(trace) == steps_of(events), (event.seq, event.kind)
-        assert plain(forked.outcome) == plain(row.outcome), (event.seq, event.kind)
-        behind = [] if is_replayed else events[len(left_before(events, place)) :]
-        assert len(chat_server.requests) - sent == asked_for(behind), (event.seq, event.kind)
-        assert set(Counter(chat_server.counts) - before) <= set(before), "asked something new"
+    goes_on_from_every_step(path, chat_server, tmp_path, **changes)
+    assert set(chat_server.counts) == asked, "asked something new"
 
 
 def test_what_follows_a_changed_reply_follows_from_it(parent, chat_server, tmp_path):

@@ -1,10 +1,8 @@
 """Runs of several tries: the trace, a kill at any request, replays, what a merge left out."""
 
 import json
-import os
 import random
 import signal
-import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,11 @@ import pytest
 from branchwise import run
 from branchwise.eval.errors.attribution import attribute
 from branchwise.runs.store import open_run
-from branchwise.trace.conversation import left_before
 from branchwise.trace.events import AnswerRead, Event, Model, Stage, StageEnded
 from branchwise.ui.traces.trace import in_order
 from support.chat_server import Answer, Body, call, say
-from support.runs.forked import asked_for, fork_of, plain, read, steps_of
+from support.runs.forked import goes_on_from_every_step
+from support.runs.killing import Killer
 
 TRIES, QUESTIONS, CONCURRENCY = 3, 2, 2
 
@@ -99,14 +97,7 @@ def test_a_fork_at_any_step_goes_on_as_the_parent_did(
 
     chat_server.play(script)
     path = run(one_question, several.with_(merge=merge), out=tmp_path / "R").path
-    row, events = read(path)
-    for place, event in enumerate(events):
-        sent = len(chat_server.requests)
-        forked, trace = fork_of(path, "q", event.seq, tmp_path / str(event.seq))
-        assert steps_of(trace) == steps_of(events), (event.seq, event.kind)
-        assert plain(forked.outcome) == plain(row.outcome), (event.seq, event.kind)
-        behind = events[len(left_before(events, place)) :]
-        assert len(chat_server.requests) - sent == asked_for(behind), (event.seq, event.kind)
+    goes_on_from_every_step(path, chat_server, tmp_path)
 
 
 @pytest.mark.slow
@@ -162,33 +153,13 @@ def test_tries_of_a_run_are_merged_in_another_way_by_its_replay(
     assert len(chat_server.requests) == sent
 
 
-class Numbered:
-    """Gives every reply a number, as its tokens, and kills the process that asks at the chosen one.
-
-    The first replies of all tries are the same otherwise, so that their second requests are, too.
-    """
-
-    def __init__(self) -> None:
-        self.process: Any = None
-        self.left: int | None = None
-        self.sent = 0
-        self.started = threading.Event()
-
-    def aim(self, process: Any, requests: int | None) -> None:
-        self.process, self.left = process, requests
-        self.started.set()
-
-    def __call__(self, body: Body) -> Answer:
-        self.started.wait()
-        self.sent += 1
-        if self.left is not None:
-            self.left -= 1
-            if self.left == 0:
-                os.kill(self.process.pid, signal.SIGKILL)
-        first = len(body["messages"]) == 2
-        given = call("local_retriever", query="film") if first else answer(f"film {self.sent}")
-        usage = {"prompt_tokens": self.sent, "completion_tokens": 0, "total_tokens": self.sent}
-        return Answer(given.content, given.tool_calls, usage=usage)
+def numbered(body: Body, number: int) -> Answer:
+    """Searches, then answers, with a number from 1 as its tokens. But for the number the first
+    replies of all tries are the same, and so are their second requests."""
+    sent, first = number + 1, len(body["messages"]) == 2
+    given = call("local_retriever", query="film") if first else answer(f"film {sent}")
+    usage = {"prompt_tokens": sent, "completion_tokens": 0, "total_tokens": sent}
+    return Answer(given.content, given.tool_calls, usage=usage)
 
 
 def recorded_numbers(path: Path) -> list[int]:
@@ -205,7 +176,7 @@ def recorded_numbers(path: Path) -> list[int]:
 def test_a_killed_run_gives_each_try_its_own_replies_again(
     kills: int, chat_server: Any, make_system: Any, question_file: Any, start: Any, tmp_path: Path
 ) -> None:
-    script, path, moments = Numbered(), tmp_path / "R", random.Random(kills)
+    script, path, moments = Killer(numbered), tmp_path / "R", random.Random(kills)
     chat_server.play(script)
     system = make_system()
     command: list[Any] = [
@@ -218,7 +189,7 @@ def test_a_killed_run_gives_each_try_its_own_replies_again(
     while done < kills:
         script.started.clear()
         process = start(*command)
-        before = script.sent
+        before = len(script.requests)
         script.aim(process, moments.randint(1, 5))
         if process.wait() == 0:
             break
@@ -227,7 +198,7 @@ def test_a_killed_run_gives_each_try_its_own_replies_again(
         # Whatever was recorded before is still there, and nothing is twice.
         assert kept <= set(now)
         assert len(set(now)) == len(now)
-        lost += script.sent - before - len(set(now) - kept)
+        lost += len(script.requests) - before - len(set(now) - kept)
         kept, done, command = set(now), done + 1, ["resume", path]
     script.started.clear()
     last = start(*command)
@@ -238,7 +209,7 @@ def test_a_killed_run_gives_each_try_its_own_replies_again(
     assert kept <= set(whole)
     assert len(whole) == 2 * TRIES * QUESTIONS
     # Each request came once, and those again that were under way at a kill.
-    assert script.sent == len(whole) + lost
+    assert len(script.requests) == len(whole) + lost
     assert lost <= done * TRIES * CONCURRENCY
     used: Counter[int] = Counter()
     for trace in events_of(path):

@@ -2,7 +2,7 @@
 
 from branchwise.runs.forks import Changes, make_fork, run_fork
 from branchwise.runs.store import open_run
-from branchwise.trace.conversation import executions
+from branchwise.trace.conversation import executions, left_before
 
 
 def plain(data):
@@ -50,3 +50,17 @@ def fork_of(path, question, step, out, **changes):
     made = make_fork(path, question, step, Changes(**changes), out=out)
     run_fork(made)
     return read(made)
+
+
+def goes_on_from_every_step(path, chat_server, folder, **changes):
+    """Forks of every step of a run's first item end as it did, and ask for what was behind them
+    (nothing, where they replay)."""
+    row, events = read(path)
+    for place, event in enumerate(events):
+        sent = len(chat_server.requests)
+        out = folder / str(event.seq)
+        forked, trace = fork_of(path, row.question.id, event.seq, out, **changes)
+        assert steps_of(trace) == steps_of(events), (event.seq, event.kind)
+        assert plain(forked.outcome) == plain(row.outcome), (event.seq, event.kind)
+        behind = [] if changes else events[len(left_before(events, place)) :]
+        assert len(chat_server.requests) - sent == asked_for(behind), (event.seq, event.kind)

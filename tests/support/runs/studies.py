@@ -1,9 +1,6 @@
 """Studies in tests: four systems that ask the scripted server, and what it says to them."""
 
 import json
-import os
-import signal
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -82,28 +79,6 @@ class Counting:
     def __call__(self, body: Body) -> Answer:
         self.requests += 1
         return reply(body)
-
-
-class Killer(Counting):
-    """Answers requests and kills the process that sends them at the chosen one."""
-
-    def __init__(self):
-        super().__init__()
-        self.process = self.left = None
-        self.started = threading.Event()
-
-    def aim(self, process, requests):
-        """Kill `process` when it has sent this many requests (never where None)."""
-        self.process, self.left = process, requests
-        self.started.set()
-
-    def __call__(self, body):
-        self.started.wait()
-        if self.left is not None:
-            self.left -= 1
-            if self.left == 0:
-                os.kill(self.process.pid, signal.SIGKILL)
-        return super().__call__(body)
 
 
 def outcomes(folder: StudyFolder) -> dict[str, list[tuple[str, str, object]]]:

@@ -7,7 +7,7 @@ STAYS = (  # company, city, first year, last one, whether it is so now
     ("Q1", "Q11", 2000, None, True),
     ("Q2", "Q11", 1985, 1995, False),
     ("Q2", "Q12", 1995, None, True),
-    ("Q3", "Q11", 1970, None, False),  # nobody says that it left
+    ("Q3", "Q11", 1970, None, False),  # no end is stated
 )
 _WIKIDATA = "http://www.wikidata.org"
 _XSD = "http://www.w3.org/2001/XMLSchema#dateTime"
