@@ -243,7 +243,6 @@ class Agent:
         counted = ledger or Ledger()
         entry = self.entry(opening, counted) if opening else self.beginning(brief)
         own, *stages = conversations(opening)
-        begins = not opening or self._begins_anew(own)
         listed = (event.body for event in own if isinstance(event.body, Expansion))
         context = ItemContext(
             journal,
@@ -257,9 +256,9 @@ class Agent:
             person,
             stages=stages,
             listed=next(listed, None),
-            copied=len(own) if begins else 0,
+            copied=0 if entry.node else len(own),
         )
-        if begins:
+        if not entry.node:
             context.event(self._start(brief))
         limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget, len(self.nodes)))
         if entry.node not in self._entered:
@@ -278,24 +277,22 @@ class Agent:
         )
 
     def entry(self, opening: Sequence[Event], ledger: Ledger | None = None) -> ResumePoint:
-        """Where a question continues after the first events of a trace (`graphs.rebuild`). Raises
-        LookupError or ValueError for records that no version of ours wrote."""
+        """Where a question continues after the first events of a trace (`graphs.rebuild`); its node
+        is "" where the graph begins anew. Raises LookupError or ValueError for records that no
+        version of ours wrote."""
         own, *stages = conversations(opening)
         for stage in stages:
             # Whether it can be read; the stage itself continues it (`StageGraph.run`).
             rebuild(stage, self._parts.route, lambda _: "", Ledger())
         shown = partial(shown_readings, self.prompts, self.flow.readings)
         point = rebuild(own, self._parts.route, shown, ledger or Ledger())
-        return replace(point, node="") if self._begins_anew(own) else point
-
-    def _begins_anew(self, own: Sequence[Event]) -> bool:
-        """Whether the graph begins anew behind an item's own recorded events: one of stages does,
-        since its nodes follow from what the stages came to, and one that leads, unless it asks
-        about the question itself."""
-        if not self.flow.leads:
-            return bool(self.flow.stages)
-        listed = (event.body for event in own if isinstance(event.body, Expansion))
-        return all(len(reading_names(one)) > 1 for one in listed)
+        # A graph of stages begins anew, since its nodes follow from what the stages came to; so does
+        # one that leads, unless it asks about the question itself.
+        anew = bool(self.flow.stages)
+        if self.flow.leads:
+            listed = (event.body for event in own if isinstance(event.body, Expansion))
+            anew = all(len(reading_names(one)) > 1 for one in listed)
+        return replace(point, node="") if anew else point
 
     def beginning(self, brief: Brief) -> ResumePoint:
         start = self._start(brief)

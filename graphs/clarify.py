@@ -98,7 +98,7 @@ class ClarifyState(TypedDict, total=False):
 def build_pipeline(pipeline: Pipeline, parts: GraphParts) -> "AgentGraph":
     """Compile the graph. A pipeline that finds no question back takes the one that is given
     (`ItemContext.asked_back`)."""
-    # A verdict and a question back are no answers that could lack something.
+    # Neither a verdict nor a question back can lack an answer.
     unchecked = replace(parts, models=replace(parts.models, checker=None))
     stages = {
         name: StageGraph(name, flow, unchecked if name in ("detection", "question") else parts)

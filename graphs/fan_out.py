@@ -170,8 +170,8 @@ def _joined(named: Iterable[tuple[str, Sequence[str]]]) -> dict[str, tuple[str, 
 
 
 async def _merge(state: FanOutState, runtime: Runtime[ItemContext]) -> StateUpdate:
-    """A reading without answers is no branch; that of a conversation that cannot be read has none.
-    The item's answer cannot be read if none of them could."""
+    """A reading gets no branch if it has no answers, or its conversation cannot be read. If none
+    can be read, nor can the item's answer."""
     context, answered = runtime.context, state["answered"]
     reads = [read for one in answered for read in one["reads"]]
     how, problem = how_read(reads, is_lost=all(read["how"] == UNREADABLE for read in reads))
