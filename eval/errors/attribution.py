@@ -243,7 +243,7 @@ def _given(gold: GoldBranches, answers: Answers, matches: BranchMatches) -> froz
 
 def _unread(item: AnsweredItem, reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
     """Gold answers in the agent's last texts, or those of a node in their place, that could not be
-    read as an answer. A refusal is none, whatever it mentions."""
+    read as an answer. A refusal does not count, whatever it mentions."""
     texts = []
     for ending in reading.endings:
         # A single conversation's is the item's.

@@ -182,7 +182,7 @@ class _Generator:
         least = settings.limits.looked_at
         types = facts.schema.concrete if least else ()
         if least > (known := sum(len(facts.members(name)) for name in types)):
-            problem = f"nobody can look at {least:,} entities where the graph has {known:,}"
+            problem = f"the graph has only {known:,} entities, not {least:,}"
             raise InputError(problem, where="--looked-at", remedy="give less, or a larger graph")
         self._facts = facts
         self._settings = settings
