@@ -286,8 +286,8 @@ class Agent:
             rebuild(stage, self._parts.route, lambda _: "", Ledger())
         shown = partial(shown_readings, self.prompts, self.flow.readings)
         point = rebuild(own, self._parts.route, shown, ledger or Ledger())
-        # A graph of stages begins anew, since its nodes follow from what the stages came to; so does
-        # one that leads, unless it asks about the question itself.
+        # A graph of stages begins anew: its nodes follow from what the stages came to. So does one
+        # that leads, unless it asks about the question itself.
         anew = bool(self.flow.stages)
         if self.flow.leads:
             listed = (event.body for event in own if isinstance(event.body, Expansion))
