@@ -49,19 +49,37 @@ def file_origin(path: Path) -> dict[str, int]:
     return {"bytes": status.st_size, "modified_ns": status.st_mtime_ns}
 
 
-def packed(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
-    """Texts in one array of bytes, and where each begins; a last number is their end."""
-    import numpy as np
+class TextPacker:
+    """Texts one after another, in a few bytes each beside their own."""
 
-    every, starts = bytearray(), array("q", [0])
+    def __init__(self) -> None:
+        self._text, self._starts = bytearray(), array("q", [0])
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def add(self, text: str) -> None:
+        self._text += text.encode()
+        self._starts.append(len(self._text))
+
+    def arrays(self) -> "tuple[np.ndarray, np.ndarray]":
+        """The texts as bytes, and where each begins; a last number is their end."""
+        import numpy as np
+
+        starts = np.frombuffer(self._starts, dtype=np.int64)
+        return np.frombuffer(self._text, dtype=np.uint8), starts
+
+
+def packed(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
+    """All texts as the arrays of a `TextPacker`."""
+    packer = TextPacker()
     for text in texts:
-        every += text.encode()
-        starts.append(len(every))
-    return np.frombuffer(every, dtype=np.uint8), np.frombuffer(starts, dtype=np.int64)
+        packer.add(text)
+    return packer.arrays()
 
 
 class PackedTexts:
-    """The texts of `packed`, by their places."""
+    """The texts of a `TextPacker`, by their places."""
 
     def __init__(self, text: "np.ndarray", starts: "np.ndarray") -> None:
         self._text, self._starts = text.data, starts.data

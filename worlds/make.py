@@ -1,8 +1,9 @@
 """Making a world's folder: corpus, graph, shared names, and the facts and support of questions."""
 
+import gc
 import gzip
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +18,6 @@ from branchwise.base.process import Progress, silent
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.passages import passage_id
 from branchwise.kg.dials import EASY, Dials
-from branchwise.kg.schema import Schema
 from branchwise.kg.world_folder import (
     FORMAT,
     KG_FILE,
@@ -32,121 +32,18 @@ from branchwise.kg.world_folder import (
 )
 from branchwise.worlds.domains import DOMAINS, world_schema
 from branchwise.worlds.draws import stream_key
-from branchwise.worlds.facts import HUB_LINKS, Fact, FactKind, FactValue, Item
+from branchwise.worlds.facts import HUB_LINKS
 from branchwise.worlds.population import MAX_AMBIGUITY
+from branchwise.worlds.questions.facts import fact_properties
+from branchwise.worlds.questions.statements import FACTS_FOLDER, Statements
+from branchwise.worlds.questions.support import SUPPORT_FOLDER, Support, SupportWriter
 from branchwise.worlds.telling.article import Articles, Telling
 from branchwise.worlds.telling.mentions import EntityMentions
 from branchwise.worlds.telling.prose import type_prose
 from branchwise.worlds.telling.sentences import Sentences
 from branchwise.worlds.telling.strays import StrayClauses, ToldValue
-from branchwise.worlds.world import World, iso_date
-
-ENTITY = "http://www.wikidata.org/entity/"
-_PROP = "http://www.wikidata.org/prop/"
-_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-_ALIAS = "http://www.w3.org/2004/02/skos/core#altLabel"
-_DESCRIPTION = "http://schema.org/description"
-_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-_WIKIBASE = "http://wikiba.se/ontology#"
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_TIMES = {"point": ("P585", ""), "start": ("P580", ""), "spells": ("P580", "P582")}
-QUALIFIERS = {"P580": "start time", "P582": "end time", "P585": "point in time"}
-
-
-def text(value: str) -> str:
-    if '"' in value or "\\" in value or "\n" in value:
-        value = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{value}"@en'
-
-
-def terms(iri: str, label: str, aliases: Iterable[str] = (), description: str = "") -> str:
-    """Label, aliases and description of something, as lines."""
-    lines = f"<{iri}> <{_LABEL}> {text(label)} .\n"
-    for alias in aliases:
-        lines += f"<{iri}> <{_ALIAS}> {text(alias)} .\n"
-    if description:
-        lines += f"<{iri}> <{_DESCRIPTION}> {text(description)} .\n"
-    return lines
-
-
-def statement_object(world: World, fact: Fact, value: FactValue) -> str:
-    """A value as in a passage's `statements`: a number of an entity, a date or a number."""
-    if value.item is not None:
-        return value.item.qid
-    if fact.kind is FactKind.ENTITY:
-        return world.qid(value.content)
-    return iso_date(value.content) if fact.kind is FactKind.DATE else str(value.content)
-
-
-def statements(
-    world: World, qid: str, fact: Fact, values: list[FactValue], former: list[FactValue]
-) -> Iterator[str]:
-    """The lines of what a relation says of an entity. A value with times has a node of its own with
-    qualifiers, too; its name follows from what it says, so that no counter is needed. Values that
-    were replaced have nodes alone, of a lower rank, as in Wikidata."""
-    # Nodes for statements without a time would make the graph three times as large.
-    number = fact.relation.property
-    for value in values:
-        content, term = _content(world, fact, value)
-        yield f"<{ENTITY}{qid}> <{_PROP}direct/{number}> {term} .\n"
-        if value.begin:
-            time_as = "start" if fact.relation.time is None else fact.relation.time_as
-            rank = "PreferredRank" if former else ""
-            yield from _node(qid, number, content, term, value, _TIMES[time_as], rank)
-    for value in former:
-        content, term = _content(world, fact, value)
-        yield from _node(qid, number, content, term, value, _TIMES["spells"], "NormalRank")
-
-
-def _content(world: World, fact: Fact, value: FactValue) -> tuple[str, str]:
-    content = statement_object(world, fact, value)
-    if fact.kind is FactKind.DATE:
-        return content, f'"{content}T00:00:00Z"^^<{_XSD}dateTime>'
-    if fact.kind is FactKind.NUMBER:
-        return content, f'"{content}"^^<{_XSD}decimal>'
-    return content, f"<{ENTITY}{content}>"
-
-
-def _node(
-    qid: str,
-    number: str,
-    content: str,
-    term: str,
-    value: FactValue,
-    qualifiers: tuple[str, str],
-    rank: str,
-) -> Iterator[str]:
-    node = f"<{ENTITY}statement/{qid}-{number}-{content}-{value.begin}>"
-    yield f"<{ENTITY}{qid}> <{_PROP}{number}> {node} .\n"
-    yield f"{node} <{_PROP}statement/{number}> {term} .\n"
-    for qualifier, year in zip(qualifiers, (value.begin, value.end), strict=True):
-        if qualifier and year:
-            date = f'"{year:04d}-01-01T00:00:00Z"^^<{_XSD}dateTime>'
-            yield f"{node} <{_PROP}qualifier/{qualifier}> {date} .\n"
-    if rank:
-        yield f"{node} <{_WIKIBASE}rank> <{_WIKIBASE}{rank}> .\n"
-
-
-def vocabulary(schema: Schema) -> Iterator[str]:
-    """Labels and aliases of the properties and items that a world uses."""
-    labels: dict[str, str] = {}
-    aliases: dict[str, set[str]] = {}
-    for relation in schema.relations.values():
-        number = relation.property
-        labels.setdefault(number, relation.label)
-        also_called = (*schema.aliases.get(number, ()), *relation.aliases)
-        aliases.setdefault(number, set()).update(also_called)
-    for number, label in sorted((labels | QUALIFIERS).items()):
-        others = set() if number in QUALIFIERS else aliases[number]
-        yield terms(ENTITY + number, label, sorted(others - {label}))
-        yield f"<{ENTITY}{number}> <{_TYPE}> <{_WIKIBASE}Property> .\n"
-        yield f"<{ENTITY}{number}> <{_WIKIBASE}directClaim> <{_PROP}direct/{number}> .\n"
-    items = {Item(*entry) for entries in schema.items.values() for entry in entries.items()}
-    nouns = {kind.class_id: kind.noun for kind in schema.types.values() if kind.class_id}
-    for item in sorted(items):
-        noun = nouns.get(item.qid, item.label)
-        yield terms(ENTITY + item.qid, item.label, [noun] * (noun != item.label))
-
+from branchwise.worlds.triples import GatheredStatements, KgWriter, statement_object
+from branchwise.worlds.world import World
 
 DEFAULT_AMBIGUITY = 0.1
 MAX_SEED = 2**63 - 1
@@ -180,8 +77,16 @@ def make_world(
             open_files.enter_context(_File(folder / name))
             for name in (KG_FILE, CORPUS_FILE, NAMES_FILE)
         )
-        sizes = _Writer(world, seed, kg, corpus, names).write(progress)
+        writer = _Writer(world, seed, kg, corpus, names)
+        sizes = writer.write(progress)
         open_files.close()  # the files get their names: from here on they are complete
+        statements, support = writer.gathered
+        del world, writer
+        gc.collect()  # sorting what was gathered takes as much memory as the world did
+        used = fact_properties(schema)
+        Statements.load(folder / KG_FILE, used, folder / FACTS_FOLDER, statements.arrays)
+        del statements
+        Support.load(folder / CORPUS_FILE, folder / SUPPORT_FOLDER, support.arrays)
         description = WorldDescription(
             version=version("branchwise"),
             entities=entities,
@@ -294,10 +199,11 @@ class _Writer:
             Articles(of_type, facts, strays, world.retold)
             for of_type, facts in zip(sentences, world.facts, strict=True)
         ]
-        self._passages = self._words = self._triples = self._statements = 0
+        self._said, self._support = KgWriter(world), SupportWriter()
+        self._passages = self._words = self._triples = 0
 
     def write(self, progress: Progress) -> Sizes:
-        self._write_kg("".join(vocabulary(self._world.schema)))
+        self._write_kg("".join(self._said.vocabulary()))
         total = len(self._world)
         for start in range(0, total, _AT_ONCE):
             numbers = range(start, min(start + _AT_ONCE, total))
@@ -313,11 +219,16 @@ class _Writer:
             entities={kind: end - first for kind, first, end in ends},
             passages=self._passages,
             words=self._words,
-            statements=self._statements,
+            statements=self._said.statements,
             triples=self._triples,
             shared_names=len(population.groups),
             entities_with_shared_names=len(population.groups.members),
         )
+
+    @property
+    def gathered(self) -> tuple[GatheredStatements, SupportWriter]:
+        """What questions are made from; it would have to be read from the complete files else."""
+        return self._said.gathered, self._support
 
     def _write_kg(self, lines: str) -> None:
         self._triples += lines.count("\n")
@@ -328,33 +239,28 @@ class _Writer:
         number = world.type_number(entity)
         qid = world.qid(entity)
         known = [fact.values(entity) for fact in world.facts[number]]
-        alias = world.alias(entity)
-        description = self._mentions.description(entity)
-        lines = [terms(ENTITY + qid, world.label(entity), [alias] if alias else [], description)]
-        for fact, values in zip(world.facts[number], known, strict=True):
-            if not fact.inverse:
-                self._statements += len(values)
-                former = fact.former(entity) if fact.former else []
-                lines += statements(world, qid, fact, values, former)
+        lines = self._said.entity(entity, self._mentions.description(entity), known)
         heading = self._mentions.heading(entity)
         passages = (
             self._passage(qid, heading, telling)
             for telling in self._articles[number].write(entity, known)
         )
-        return "".join(lines), b"".join(passages)
+        return lines, b"".join(passages)
 
     def _passage(self, qid: str, heading: str, telling: Telling) -> bytes:
         title, text = telling.title or heading, telling.text
         self._passages += 1
         self._words += text.count(" ") + 1
+        stated, former = self._claims(telling.stated), self._claims(telling.former)
         record: dict[str, Any] = {
             "id": passage_id(title, text),
             "contents": f"{title}\n{text}",
             "entity": qid,
-            "statements": self._claims(telling.stated),
+            "statements": stated,
         }
-        if telling.former:
-            record["former"] = self._claims(telling.former)
+        if former:
+            record["former"] = former
+        self._support.add(record["id"], stated, former)
         return orjson.dumps(record) + b"\n"
 
     def _claims(self, told: Iterable[ToldValue]) -> list[tuple[str, str, str]]:

@@ -8,7 +8,7 @@ import pytest
 
 from branchwise.corpora.kept_arrays import PackedTexts, kept_arrays, packed
 from branchwise.worlds.questions.facts import KgFacts
-from branchwise.worlds.questions.sources import Support
+from branchwise.worlds.questions.support import Support
 from support.synthesis.little_kg import TRIPLES, little_schema
 
 ONE, OTHER = {"file": 1}, {"file": 2}

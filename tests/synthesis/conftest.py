@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from branchwise.kg.open import EmbeddedKg
-from branchwise.worlds.questions.facts import EndpointFacts, KgFacts
+from branchwise.worlds.questions.endpoint_facts import EndpointFacts
+from branchwise.worlds.questions.facts import KgFacts
 from support.synthesis.little_kg import TRIPLES, little_schema
 
 

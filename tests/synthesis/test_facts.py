@@ -9,9 +9,10 @@ from branchwise.base.errors import InputError
 from branchwise.kg.answers import KgError, QueryResult
 from branchwise.kg.build import build_kg
 from branchwise.worlds.domains import world_schema
-from branchwise.worlds.questions.facts import EndpointFacts, Facts, KgFacts
+from branchwise.worlds.questions.endpoint_facts import EndpointFacts
+from branchwise.worlds.questions.facts import Facts, KgFacts
 from branchwise.worlds.questions.plans import Plan, execute
-from branchwise.worlds.questions.sources import Support
+from branchwise.worlds.questions.support import Support
 from support.synthesis.former_kg import triples
 from support.synthesis.little_kg import OTHER, TRIPLES, little_schema
 from support.synthesis.store_kg import StoreKg

@@ -20,7 +20,7 @@ from branchwise.worlds.questions.plans import (
     Union,
     execute,
 )
-from branchwise.worlds.questions.sources import Support, support_of
+from branchwise.worlds.questions.support import Support, support_of
 from support.synthesis.random_plans import plans
 
 pytestmark = pytest.mark.slow

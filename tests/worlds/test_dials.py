@@ -7,7 +7,7 @@ import pytest
 from branchwise.corpora.folder import Corpus, Titles
 from branchwise.kg.build import build_kg
 from branchwise.kg.open import EmbeddedKg
-from branchwise.worlds.questions.sources import Support
+from branchwise.worlds.questions.support import Support
 from support.worlds.bare_names import unclear_bare_mentions, unclear_passages
 from support.worlds.shared_names import misnamed, unclear_titles
 from support.worlds.telling import untold

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ from statistics import median
 
 import pytest
 
+from branchwise.worlds.questions.sources import open_source
 from support.worlds.kg_reader import FIRST_NUMBER, PROP
 from support.worlds.world_reader import read_world
 
@@ -58,6 +60,36 @@ def test_dials_at_0_make_the_world_that_was_made_before_there_were_any(small_wor
 def test_a_world_turned_up_is_the_same_on_every_machine(make_turned_up, turned_up):
     env = os.environ | {"PYTHONHASHSEED": "4242", "LC_ALL": "C", "TZ": "Asia/Tokyo"}
     assert contents(make_turned_up(env=env)) == contents(turned_up.folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["small_world", "turned_up"])
+def test_what_is_kept_for_questions_is_what_the_finished_files_say(request, tmp_path, which):
+    folder = request.getfixturevalue(which).folder
+    read = tmp_path / "w"
+    read.mkdir()
+    for name in FILES:  # as another program unpacks them: the times are new, nothing is kept
+        (read / name).write_bytes((folder / name).read_bytes())
+    open_source(str(read))
+    for kept in ("facts", "support"):
+        made = {file.name: file.read_bytes() for file in (folder / kept).glob("*.npy")}
+        assert made == {file.name: file.read_bytes() for file in (read / kept).glob("*.npy")}
+        assert len(made) > 3
+
+
+@pytest.mark.slow
+def test_a_finished_world_is_not_read_again(make_world):
+    folder = make_world(300, 2, "--domains", "book,science")
+    for name, kept in (("kg.nt.gz", "facts"), ("corpus.jsonl", "support")):
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(b"none" + whole[4:])  # of the same size ...
+        origin = json.loads((folder / kept / "arrays.json").read_bytes())["origin"]
+        ((_, written),) = [pair for pair in origin.items() if pair[0] != "properties"]
+        os.utime(folder / name, ns=(written["modified_ns"],) * 2)  # ... and time
+    source = open_source(str(folder))
+    assert len(source.facts.members("novel")) > 20
+    novel = source.facts.members("novel")[0]
+    assert source.support.ids(novel, "P31", "Q8261")
 
 
 def test_another_seed_gives_other_names(make_world, small_world):

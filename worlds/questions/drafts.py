@@ -115,7 +115,7 @@ class Moves:
 
 
 Sets = tuple[frozenset[str], ...]
-Neighbours = Mapping[str, tuple[str, ...]]
+Neighbours = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)

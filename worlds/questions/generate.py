@@ -36,7 +36,8 @@ from branchwise.worlds.questions.rules import (
     check_unsaid,
 )
 from branchwise.worlds.questions.sampling import Sampler, Template, TemplateDraw
-from branchwise.worlds.questions.sources import GenerationTally, Settings, Support, support_of
+from branchwise.worlds.questions.sources import GenerationTally, Settings
+from branchwise.worlds.questions.support import Support, support_of
 from branchwise.worlds.questions.wording.writing import Verbalization, Verbalizer
 
 

@@ -219,7 +219,7 @@ def year(date: str) -> int:
     return sign * int(digits.partition("-")[0])
 
 
-def satisfying(condition: Condition, values: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+def satisfying(condition: Condition, values: Mapping[str, Sequence[str]]) -> frozenset[str]:
     return frozenset(m for m, own in values.items() if any(meets(condition, v) for v in own))
 
 

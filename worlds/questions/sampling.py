@@ -217,6 +217,8 @@ class Operands:
     ) -> tuple[PlanStep, frozenset[str]] | None:
         move = way.moves[walked]
         links = self._facts.related(move.relation, move.inverse, sorted(members))
+        if letter != "G" and any(len(v) > self._limits.members for v in links.values()):
+            return None
         (every,) = joined((members,), links)
         relation, inverse = move.relation, move.inverse
         if letter == "A":
@@ -298,7 +300,10 @@ class Sampler:
         widest = narrowed and self._rng.random() < _WIDE
         fitting: list[tuple[int, Move, Sets]] = []
         for move in self._onward(draft):
-            sets = joined(draft.at.sets, draft.at.links(self._facts, move))
+            links = draft.at.links(self._facts, move)
+            if any(len(values) > most for values in links.values()):
+                continue  # without reading the hundred thousand citizens of a country
+            sets = joined(draft.at.sets, links)
             if draft.enough(sets) and (size := max(sizes(sets))) <= most:
                 fitting.append((size, move, sets))
                 if not widest:

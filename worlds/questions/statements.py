@@ -8,7 +8,7 @@ in the order of all texts: sorted numbers are sorted texts.
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from itertools import chain
@@ -150,17 +150,24 @@ class Statements:
         self._alias_of = arrays["alias_of"]
         self._pairs, self._ends = arrays["pairs"], arrays["ends"].tolist()
         self._places = {key: place for place, key in enumerate(_keys(properties))}
-        self.text = lru_cache(_TEXTS_AT_HAND)(self._texts.__getitem__)
-        self.number = lru_cache(_TEXTS_AT_HAND)(self._number)
+        self.text = lru_cache(_TEXTS_AT_HAND)(self._text)
+        self._numbers: dict[str, int] = {}  # of texts that were asked for lately
 
     @classmethod
-    def load(cls, path: Path, properties: Iterable[str], keep: Path | None = None) -> "Statements":
+    def load(
+        cls,
+        path: Path,
+        properties: Iterable[str],
+        keep: Path | None = None,
+        gathered: "Callable[[], Arrays] | None" = None,
+    ) -> "Statements":
         """From a built graph's folder, or a file of triples (.nt or .ttl, plain, .gz or .zst).
 
         A folder's arrays are kept in it, a file's in `keep`, where it is named, while graph and
-        properties are the same. Raises InputError where there is neither, or a file is broken.
+        properties are the same. `gathered`: what reading it would give, where that is known.
+        Raises InputError where there is neither, or a file is broken.
         """
-        wanted = tuple(dict.fromkeys(properties))
+        wanted = tuple(properties)
         origin: dict[str, Any] = {"properties": wanted}
         if path.is_dir():
             folder = kg_folder(path)
@@ -168,7 +175,11 @@ class Statements:
             origin["graph"] = read_description(folder).sha256
         elif path.is_file():
             origin["file"] = file_origin(path)
-        return cls(kept_arrays(keep, origin, lambda: _Reading(wanted).read(path)), wanted)
+
+        def read() -> "Arrays":
+            return _Reading(wanted).read(path)
+
+        return cls(kept_arrays(keep, origin, gathered or read), wanted)
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -190,10 +201,26 @@ class Statements:
         first, end = self._alias_of.searchsorted([number, number + 1])
         return tuple(self._aliases[place] for place in range(first, end))
 
-    def _number(self, text: str) -> int | None:
-        after = bisect_right(self._some, text) * _APART
-        place = bisect_left(self._texts, text, max(after - _APART, 0), min(after, len(self)))
-        return place if place < len(self) and self._texts[place] == text else None
+    def number(self, text: str) -> int | None:
+        """The place of a text among all; None where the graph lacks it."""
+        number = self._numbers.get(text)
+        if number is None:
+            after = bisect_right(self._some, text) * _APART
+            number = bisect_left(self._texts, text, max(after - _APART, 0), min(after, len(self)))
+            if number == len(self) or self._texts[number] != text:
+                return None
+            self._keep(text, number)
+        return number
+
+    def _text(self, number: int) -> str:
+        text = self._texts[number]
+        self._keep(text, number)
+        return text
+
+    def _keep(self, text: str, number: int) -> None:
+        if len(self._numbers) >= _TEXTS_AT_HAND:
+            self._numbers.clear()
+        self._numbers[text] = number
 
 
 def _keys(properties: Iterable[str]) -> list[tuple[str, ValueKind]]:
@@ -205,7 +232,7 @@ class _Reading:
 
     def __init__(self, properties: Iterable[str]) -> None:
         self._properties = {DIRECT + number: number for number in properties}
-        self._pairs = {key: (array("I"), array("I")) for key in _keys(self._properties.values())}
+        self._pairs = no_pairs(self._properties.values())
         # By IRI or, for dates and numbers, by text, which has no colon.
         self._numbers: dict[str, int] = {}
         self._labels: dict[int, TaggedName] = {}
@@ -311,32 +338,57 @@ class _Reading:
         return self._numbers.setdefault(text, len(self._numbers))
 
     def _arrays(self) -> "Arrays":
-        """The statements, texts numbered in sorted order; empties this object to save memory."""
-        import numpy as np
-
+        """The statements; empties this object to save memory."""
         texts = [value.text if ":" in t and (value := thing(t)) else t for t in self._numbers]
         self._numbers.clear()
-        order = sorted(range(len(texts)), key=texts.__getitem__)
-        ranks = np.empty(len(texts), dtype=np.uint32)
-        ranks[order] = np.arange(len(texts), dtype=np.uint32)
-        pairs = []  # uint32 [n, 2] each: subjects and values by their ranks, sorted, each pair once
-        for columns in self._pairs.values():
-            subjects, objects = (ranks[np.frombuffer(c, dtype=np.uint32)] for c in columns)
-            both = np.unique(subjects.astype(np.uint64) << 32 | objects)
-            pairs.append(np.stack([both >> 32, both & 0xFFFFFFFF], axis=1).astype(np.uint32))
-        self._pairs.clear()
-        labels = {n: name.text for n, name in self._labels.items()}
-        named = [n for n in order if n in self._aliases]
-        aliases = [best_aliases(self._aliases[n], labels.get(n, texts[n])) for n in named]
-        arrays: dict[str, np.ndarray] = {}
-        for column, values in (
-            ("text", (texts[n] for n in order)),
-            ("label", (labels.get(n, texts[n]) for n in order)),
-            ("alias", chain.from_iterable(aliases)),
-        ):
-            arrays[column], arrays[f"{column}_starts"] = packed(values)
-        alias_of = [ranks[n] for n, own in zip(named, aliases, strict=True) for _ in own]
-        arrays["alias_of"] = np.array(alias_of, dtype=np.uint32)
-        arrays["pairs"] = np.concatenate(pairs)
-        arrays["ends"] = np.cumsum([0, *map(len, pairs)])
-        return arrays
+        named = {n: name.text for n, name in self._labels.items()}
+        labels = [named.get(n, text) for n, text in enumerate(texts)]
+        aliases = {n: best_aliases(names, labels[n]) for n, names in self._aliases.items()}
+        alias_of = array("I", (n for n, own in aliases.items() for _ in own))
+        every = list(chain.from_iterable(aliases.values()))
+        return arranged(texts, labels, every, alias_of, self._pairs)
+
+
+Pairs = dict[tuple[str, ValueKind], tuple["array[int]", "array[int]"]]
+"""By property and kind of value: subjects and values, by the numbers of their texts."""
+
+
+def no_pairs(properties: Iterable[str]) -> Pairs:
+    return {key: (array("I"), array("I")) for key in _keys(properties)}
+
+
+Texts = Sequence[str] | PackedTexts
+
+
+def arranged(
+    texts: Texts,
+    labels: Texts,
+    aliases: Texts,
+    alias_of: "array[int]",
+    pairs: Pairs,
+) -> "Arrays":
+    """The arrays of `Statements`, from texts in any order, each once, with a label each. Aliases of
+    one text are sorted; `alias_of` is its number. Empties `pairs` to save memory."""
+    import numpy as np
+
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    ranks = np.empty(len(texts), dtype=np.uint32)
+    ranks[order] = np.arange(len(texts), dtype=np.uint32)
+    ranked = []  # uint32 [n, 2] each: subjects and values by their ranks, sorted, each pair once
+    for key in tuple(pairs):
+        subjects, objects = (ranks[np.frombuffer(c, dtype=np.uint32)] for c in pairs.pop(key))
+        both = np.unique(subjects.astype(np.uint64) << 32 | objects)
+        ranked.append(np.stack([both >> 32, both & 0xFFFFFFFF], axis=1).astype(np.uint32))
+    named = ranks[np.frombuffer(alias_of, dtype=np.uint32)]
+    by_rank = np.argsort(named, kind="stable")
+    arrays: dict[str, np.ndarray] = {}
+    for column, values in (
+        ("text", (texts[n] for n in order)),
+        ("label", (labels[n] for n in order)),
+        ("alias", (aliases[n] for n in by_rank.tolist())),
+    ):
+        arrays[column], arrays[f"{column}_starts"] = packed(values)
+    arrays["alias_of"] = named[by_rank]
+    arrays["pairs"] = np.concatenate(ranked)
+    arrays["ends"] = np.cumsum([0, *map(len, ranked)])
+    return arrays

@@ -9,7 +9,8 @@ from branchwise.worlds.make import make_world
 from branchwise.worlds.questions.ambiguity import read_names
 from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.generate import generate
-from branchwise.worlds.questions.sources import Settings, Support, world_domains
+from branchwise.worlds.questions.sources import Settings, world_domains
+from branchwise.worlds.questions.support import Support
 from support import ROOT, TESTS
 from support.synthesis.plain_check import Checker
 

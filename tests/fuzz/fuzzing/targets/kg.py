@@ -176,7 +176,7 @@ def _searches(kg: Any) -> list[Callable[[], object]]:
 
 def _all_asks(kg: Any) -> list[Callable[[], object]]:
     from branchwise.kg.schema import load_domain, merge
-    from branchwise.worlds.questions.facts import EndpointFacts
+    from branchwise.worlds.questions.endpoint_facts import EndpointFacts
 
     schema = merge({"films": load_domain(SLICE / "films.yaml")})
     relation = next(iter(schema.relations))
