@@ -86,6 +86,17 @@ EXAMPLES: tuple[tuple[tuple[PlanStep, ...], tuple[str, ...]], ...] = (
         ("Who wrote scripts for films directed by Mara Voss?",),
     ),
     (
+        (BY_VOSS, Join(of=0, relation="cast"), Join(of=1, relation="citizenship")),
+        ("Citizens of which countries appeared in films directed by Mara Voss?",),
+    ),
+    (
+        (BY_VOSS, Join(of=0, relation="cast"), GroupBy(of=1, relation="citizenship", at_least=3)),
+        (
+            "Which countries have three or more citizens "
+            "who appeared in films directed by Mara Voss?",
+        ),
+    ),
+    (
         (
             Atomic(relation="played_for", inverse=True, entity="Q4"),
             Atomic(relation="played_for", inverse=True, entity="Q5"),

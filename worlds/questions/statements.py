@@ -349,23 +349,20 @@ class _Reading:
         return arranged(texts, labels, every, alias_of, self._pairs)
 
 
-Pairs = dict[tuple[str, ValueKind], tuple["array[int]", "array[int]"]]
+PairsByProperty = dict[tuple[str, ValueKind], tuple["array[int]", "array[int]"]]
 """By property and kind of value: subjects and values, by the numbers of their texts."""
 
 
-def no_pairs(properties: Iterable[str]) -> Pairs:
+def no_pairs(properties: Iterable[str]) -> PairsByProperty:
     return {key: (array("I"), array("I")) for key in _keys(properties)}
 
 
-Texts = Sequence[str] | PackedTexts
-
-
 def arranged(
-    texts: Texts,
-    labels: Texts,
-    aliases: Texts,
+    texts: "Sequence[str] | PackedTexts",
+    labels: "Sequence[str] | PackedTexts",
+    aliases: "Sequence[str] | PackedTexts",
     alias_of: "array[int]",
-    pairs: Pairs,
+    pairs: PairsByProperty,
 ) -> "Arrays":
     """The arrays of `Statements`, from texts in any order, each once, with a label each. Aliases of
     one text are sorted; `alias_of` is its number. Empties `pairs` to save memory."""

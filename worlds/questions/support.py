@@ -65,19 +65,18 @@ class Support:
         return tuple(self._ids[place] for place in self._passages[first:end].tolist())
 
 
-Claim = Sequence[str]
-"""Subject, property, value."""
-
-
 class SupportWriter:
     """Gathers what passages state, in the corpus's order, as the arrays of `Support`."""
 
     def __init__(self) -> None:
         self._keys, self._counts, self._ids = bytearray(), array("I"), TextPacker()
 
-    def add(self, id: str, stated: Iterable[Claim], former: Iterable[Claim] = ()) -> None:
-        """Raises ValueError or TypeError for what is no claim; nothing is taken then."""
-        keys = [_key(*claim) for claim in stated]
+    def add(
+        self, id: str, stated: Iterable[Sequence[str]], former: Iterable[Sequence[str]] = ()
+    ) -> None:
+        """Statements are subject, property and value. Raises ValueError or TypeError for what is
+        none; nothing is taken then."""
+        keys = [_key(*statement) for statement in stated]
         keys += [_key(subject, number + ENDED, value) for subject, number, value in former]
         self._ids.add(id)
         self._keys += b"".join(keys)

@@ -36,9 +36,16 @@ class QuestionReader(Lexicon):
 
     def readings(self, question: str) -> set[Noun]:
         """All that a question can ask for."""
-        self.words = tuple(
-            re.findall(r"\d[\d,.]*\d|[\w'&.-]*\w|[^\w\s]", question.replace("'s ", " 's "))
-        )
+        words = re.findall(r"\d[\d,.]*\d|[\w'&.-]*\w|[^\w\s]", question.replace("'s ", " 's "))
+        if words[:3] != ["Citizens", "of", "which"]:
+            return self._read(words)
+        # As "Which countries have citizens who", wherever what they did may begin.
+        who = ["have", "citizens", "who"]
+        places = range(4, len(words) - 1)
+        return set().union(*(self._read(["Which", *words[3:n], *who, *words[n:]]) for n in places))
+
+    def _read(self, words: list[str]) -> set[Noun]:
+        self.words = tuple(words)
         self.noun = cache(self._noun)  # type: ignore[method-assign]
         self.mods = cache(self._mods)  # type: ignore[method-assign]
         self.verbs = cache(self._verbs)  # type: ignore[method-assign]

@@ -72,7 +72,8 @@ class _Question:
         return f"{frame()}?"
 
     def _which(self) -> str:
-        """ "Which films directed by X won the award?": short things beside the noun."""
+        """ "Which films directed by X won the award?": short things beside the noun. "Citizens of
+        which countries wrote X?" stands for "Which countries have citizens who wrote X?"."""
         said, noun, about = self._said, self._noun, self._about()
         beside, main = self._phrases.split(said)
         same = said.denial and beside and beside[-1].verb == said.denial.verb
@@ -87,8 +88,12 @@ class _Question:
         if asked_where := self._where(main, beside):
             return asked_where
         subject = self._phrases.beside(noun.plural, beside, about, ())
-        verbs = self._phrases.verb_phrase(main, said.choice, said.denial, about, ())
-        return f"Which {subject.words} {verbs.words}"
+        verbs = self._phrases.verb_phrase(main, said.choice, said.denial, about, ()).words
+        if len(main) == 1 and not said.choice and not said.denial and (called := main[0].verb.noun):
+            have, _, did = verbs.partition(" who ")
+            if did and have == f"have {called}":
+                return f"{called.title()} of which {subject.words} {did}"
+        return f"Which {subject.words} {verbs}"
 
     def _where(self, main: Sequence[Clause], beside: Sequence[Clause]) -> str:
         """ "In which cities were actors in X born", "Of which country is X a citizen"; or ""."""
