@@ -2,8 +2,8 @@
 
 Each world is made first, in a temporary folder; then its graph is read and questions are generated
 from it in a fresh process, half of them ambiguous, over all six domains, with support. The rate is
-that of generating alone. Graph and corpus are read by the first process, which keeps them as
-arrays beside the world; the others map these. Seconds are of the processor.
+that of generating alone. What is kept beside the world is removed before the first process, which
+reads graph and corpus; the others map what it keeps. Seconds are of the processor.
 
     python benchmarks/synthesis.py [--sizes 2000 20000 200000] [--questions 600] [--repeats 3]
 """
@@ -11,6 +11,7 @@ arrays beside the world; the others map these. Seconds are of the processor.
 import argparse
 import json
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -73,10 +74,14 @@ def measure(world: Path, questions: int, seed: int) -> Measured:
 def measure_size(entities: int, questions: int, repeats: int) -> list[Measured]:
     """Make a world with its graph, and generate from it with several seeds."""
     from branchwise.worlds.make import make_world
+    from branchwise.worlds.questions.statements import FACTS_FOLDER
+    from branchwise.worlds.questions.support import SUPPORT_FOLDER
 
     with tempfile.TemporaryDirectory() as folder:
         world = Path(folder) / "W"
         make_world(world, entities, WORLD_SEED)
+        for kept in (FACTS_FOLDER, SUPPORT_FOLDER):
+            shutil.rmtree(world / kept)
         return [measure(world, questions, seed) for seed in range(1, repeats + 2)]
 
 

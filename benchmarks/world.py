@@ -44,7 +44,7 @@ def make_one(entities: int, seed: int) -> Measured:
         began = time.perf_counter()
         made = make_world(out, entities, seed)
         seconds = time.perf_counter() - began
-        size = sum(file.stat().st_size for file in out.iterdir()) / 2**20
+        size = sum(file.stat().st_size for file in out.iterdir() if file.is_file()) / 2**20
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Measured(seconds, memory, made.sizes.passages, size)
 

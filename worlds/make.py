@@ -63,7 +63,7 @@ def make_world(
     """Make the world folder `out`: graph, corpus, shared names and description.
 
     The same arguments give the same bytes: a folder that holds them stays as it is. Memory: some
-    800 bytes an entity. Raises InputError for arguments out of range, and if `out` contains
+    700 bytes an entity. Raises InputError for arguments out of range, and if `out` contains
     anything else or cannot be written; nothing is left then.
     """
     _check(entities, seed, ambiguity, domains, dials)

@@ -139,9 +139,6 @@ _FEW_ANSWERS = {1: 0.11, 2: 0.38, 3: 0.65}
 _FEW_READINGS = {2: 0.13, 3: 0.6}
 """The share of ambiguous questions with so few readings that is kept: published ones have 3.3."""
 
-_FEW_A_BRANCH, _MANY_A_BRANCH = 6, 0.7
-"""Of ambiguous questions with more answers a branch this share is kept: published ones have 2.7."""
-
 _VARIANTS = 1_000
 
 _FORMER = 0.12
@@ -347,8 +344,6 @@ class _Generator:
             silent = [entity for entity in bearers if entity not in focus.entities]
             check_silent(plan, silent, focus.move.sources, self._facts)
             share, few = _FEW_READINGS.get(len(answers), 1.0), "readings"
-            if sum(map(len, answers)) > _FEW_A_BRANCH * len(answers):
-                share *= _MANY_A_BRANCH
         # Some of what there is most of is dropped, unless questions are hard to find.
         if self._choosy and self._rng.random() >= share:
             raise RejectedError(f"fewer {few} than wanted")

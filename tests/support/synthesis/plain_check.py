@@ -159,7 +159,7 @@ class Checker:
             yield f"{answer['text']}: {len(untold)} of {len(facts)} facts untold: {untold[:2]}"
 
 
-FORMERLY = re.compile(r"\b(formerly|used to)\b")
+FORMERLY = re.compile(r"\b(formerly|used? to)\b")
 
 
 def is_former(step: dict) -> bool:

@@ -180,7 +180,9 @@ class Lexicon:
                     text = relation.said.kind.format(word).replace("*", noun)
                     for form in {text, text if "*" in relation.said.kind else said}:
                         key = tuple(form.replace("'s ", " 's ").split())
-                        types = frozenset([kind]) if "*" in relation.said.kind else self.everyone
+                        # Pop singers may be musicians, too.
+                        own = "*" in relation.said.kind and kind not in self.everyone
+                        types = frozenset([kind]) if own else self.everyone
                         types |= self.kinds[key][0] if key in self.kinds else frozenset()
                         before = self.kinds[key][1].relations if key in self.kinds else frozenset()
                         merged = Value(before | value.relations, value.condition)

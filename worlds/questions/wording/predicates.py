@@ -167,7 +167,7 @@ class PredicateMaker:
         beside = self._words.beside(first.relation, first.inverse)
         if noun.of_people and noun.plural not in self._people:
             beside = None  # actors in a film, but no citizens in it
-        others = self._words.others_by_property(first)
+        others = self._words.others_alike(first)
         return Clause(
             tuple(parts),
             word,

@@ -321,12 +321,25 @@ class Vocabulary:
         relation = self._schema.relations[part.relation]
         return self._schema.objects(relation) if part.inverse else self._schema.subjects(relation)
 
-    def others_by_property(self, part: Related) -> Types:
-        """The same, for all relations that readers would not tell apart: films win awards, too."""
-        number = self._schema.relations[part.relation].property
-        relations = self._schema.relations.items()
-        alike = [replace(part, relation=name) for name, r in relations if r.property == number]
-        return tuple(dict.fromkeys(name for one in alike for name in self.other_types(one)))
+    def others_alike(self, part: Related) -> Types:
+        """The same, for all relations that readers would not tell apart: films win awards, too, and
+        cities are home to stadiums as to clubs."""
+        relations = self._schema.relations
+        number, phrases = relations[part.relation].property, set(self._phrases(part))
+        alike = [replace(part, relation=name) for name in relations]
+        return tuple(
+            dict.fromkeys(
+                name
+                for other in alike
+                if relations[other.relation].property == number
+                or phrases.intersection(self._phrases(other))
+                for name in self.other_types(other)
+            )
+        )
+
+    def _phrases(self, part: Related) -> tuple[str, ...]:
+        said = self._schema.relations[part.relation].said
+        return () if said is None else said.subject if part.inverse else said.object
 
     def named(self, part: Related) -> str:
         """The name of the other side, with "the" where all of its types are said so."""
