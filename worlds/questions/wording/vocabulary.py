@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from branchwise.base.errors import InputError
-from branchwise.kg.schema import Said, Schema
+from branchwise.kg.schema import Relation, Said, Schema
 from branchwise.worlds.questions.drafts import Types
 from branchwise.worlds.questions.plans import Amount, Holds, Years
 from branchwise.worlds.questions.wording.descriptions import (
@@ -324,22 +324,21 @@ class Vocabulary:
     def others_alike(self, part: Related) -> Types:
         """The same, for all relations that readers would not tell apart: films win awards, too, and
         cities are home to stadiums as to clubs."""
-        relations = self._schema.relations
-        number, phrases = relations[part.relation].property, set(self._phrases(part))
-        alike = [replace(part, relation=name) for name in relations]
-        return tuple(
-            dict.fromkeys(
-                name
-                for other in alike
-                if relations[other.relation].property == number
-                or phrases.intersection(self._phrases(other))
-                for name in self.other_types(other)
-            )
-        )
+        schema = self._schema
+        declared = schema.relations[part.relation]
 
-    def _phrases(self, part: Related) -> tuple[str, ...]:
-        said = self._schema.relations[part.relation].said
-        return () if said is None else said.subject if part.inverse else said.object
+        def phrases(relation: Relation) -> tuple[str, ...]:
+            said = relation.said
+            return () if said is None else said.subject if part.inverse else said.object
+
+        own = set(phrases(declared))
+        ends = schema.objects if part.inverse else schema.subjects
+        alike = (
+            relation
+            for relation in schema.relations.values()
+            if relation.property == declared.property or not own.isdisjoint(phrases(relation))
+        )
+        return tuple(dict.fromkeys(name for relation in alike for name in ends(relation)))
 
     def named(self, part: Related) -> str:
         """The name of the other side, with "the" where all of its types are said so."""
