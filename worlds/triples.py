@@ -78,7 +78,7 @@ class GatheredStatements:
     def __init__(self, schema: Schema, entities: int) -> None:
         self._schema, self._entities = schema, entities
         self._pairs = no_pairs(fact_properties(schema))
-        # By their texts, what is no entity of the world: numbered from the last entity on.
+        # The numbers of other texts (items, dates, amounts), which follow those of all entities.
         self._others: dict[str, int] = {}
         self._labels, self._aliases, self._alias_of = TextPacker(), TextPacker(), array("I")
 
